@@ -1,0 +1,168 @@
+"""The four tasks with equations of motion of their own. Angles are in radians.
+
+States are tuples of floats and functions are those of `math`: for single numbers numpy is slow.
+"""
+
+import math
+from math import cos, pi, sin
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs_mbbl.base import Floats, MbblEnv
+from envs_mbbl.tasks import Task
+
+
+class ClassicEnv(MbblEnv):
+    """A task whose whole physical state is a tuple of floats, and whose action is one number."""
+
+    def __init__(self, task: Task, render_mode: str | None = None, raw_actions: bool = False) -> None:
+        super().__init__(task, render_mode, raw_actions)
+        self._state: tuple[float, ...] = ()
+
+    def _control(self, action: Any) -> tuple[float]:
+        a = float(self._checked(action)[0])
+        if not math.isfinite(a):
+            raise self._not_finite(action)
+        # MBBL's box is [-1, 1] in all of these tasks: this is Task.control for one number.
+        return (a if self.raw_actions else min(max(a, -1.0), 1.0),)
+
+    def _get_physics(self) -> Floats:
+        return np.array(self._state, dtype=np.float64)
+
+    def _set_physics(self, physics: Floats) -> None:
+        self._state = tuple(physics.tolist())
+
+    def _draw(self) -> NDArray[np.uint8]:
+        raise NotImplementedError
+
+
+class Pendulum(ClassicEnv):
+    """State: the angle (0 is upright) and its velocity."""
+
+    observation_bounds = (1.0, 1.0, 8.0)
+
+    def _reset_physics(self) -> Floats:
+        self._state = tuple(self.np_random.uniform([-pi, -1.0], [pi, 1.0]).tolist())
+        return self._observe()
+
+    def _advance(self, control: tuple[float]) -> Floats:
+        angle, velocity = self._state
+        torque = min(max(2.0 * control[0], -2.0), 2.0)
+        velocity += (15.0 * sin(angle) + 3.0 * torque) * 0.05
+        angle += velocity * 0.05  # as in gym 0.7.4: before the velocity is clipped
+        self._state = angle, min(max(velocity, -8.0), 8.0)
+        return self._observe()
+
+    def _observe(self) -> Floats:
+        angle, velocity = self._state
+        return np.array((cos(angle), sin(angle), velocity))
+
+
+class Acrobot(ClassicEnv):
+    """State: the angle of the first link (0 hangs down), of the second to the first, and their velocities."""
+
+    observation_bounds = (1.0, 1.0, 1.0, 1.0, 4 * pi, 9 * pi)
+    DT = 0.2
+
+    def _reset_physics(self) -> Floats:
+        self._state = tuple(self.np_random.uniform(-0.1, 0.1, 4).tolist())
+        return self._observe()
+
+    def _advance(self, control: tuple[float]) -> Floats:
+        torque = -1.0 if control[0] < -0.33 else 0.0 if control[0] < 0.33 else 1.0
+        q0, q1, v0, v1 = self._runge_kutta(self._state, torque)
+        self._state = (
+            _wrapped(q0),
+            _wrapped(q1),
+            min(max(v0, -4 * pi), 4 * pi),
+            min(max(v1, -9 * pi), 9 * pi),
+        )
+        return self._observe()
+
+    def _runge_kutta(self, y: tuple[float, ...], torque: float) -> tuple[float, ...]:
+        """One classical step of order four."""
+        h = self.DT
+        k1 = _acrobot_derivative(y, torque)
+        k2 = _acrobot_derivative(tuple(a + h / 2 * b for a, b in zip(y, k1, strict=True)), torque)
+        k3 = _acrobot_derivative(tuple(a + h / 2 * b for a, b in zip(y, k2, strict=True)), torque)
+        k4 = _acrobot_derivative(tuple(a + h * b for a, b in zip(y, k3, strict=True)), torque)
+        slopes = zip(y, k1, k2, k3, k4, strict=True)
+        return tuple(a + h / 6 * (b + 2 * c + 2 * d + e) for a, b, c, d, e in slopes)
+
+    def _observe(self) -> Floats:
+        q0, q1, v0, v1 = self._state
+        return np.array((cos(q0), sin(q0), cos(q1), sin(q1), v0, v1))
+
+
+def _acrobot_derivative(y: tuple[float, ...], torque: float) -> tuple[float, float, float, float]:
+    """Sutton and Barto's ("book") equations for two links of length, mass and moment of inertia 1."""
+    q0, q1, v0, v1 = y
+    g, com = 9.8, 0.5
+    d1 = com**2 + (1 + com**2 + 2 * com * cos(q1)) + 2
+    d2 = com**2 + com * cos(q1) + 1
+    phi2 = com * g * cos(q0 + q1 - pi / 2)
+    phi1 = -com * v1**2 * sin(q1) - 2 * com * v1 * v0 * sin(q1) + (com + 1) * g * cos(q0 - pi / 2) + phi2
+    acceleration1 = (torque + d2 / d1 * phi1 - com * v0**2 * sin(q1) - phi2) / (com**2 + 1 - d2**2 / d1)
+    acceleration0 = -(d2 * acceleration1 + phi1) / d1
+    return v0, v1, acceleration0, acceleration1
+
+
+def _wrapped(angle: float) -> float:
+    while angle > pi:
+        angle -= 2 * pi
+    while angle < -pi:
+        angle += 2 * pi
+    return angle
+
+
+class CartPole(ClassicEnv):
+    """State and observation: position, velocity, angle (0 is upright, never wrapped), angular velocity."""
+
+    DT = 0.02
+    GRAVITY = 9.8
+    POLE_MASS, TOTAL_MASS, HALF_LENGTH = 0.1, 1.1, 0.5
+
+    def _reset_physics(self) -> Floats:
+        self._state = tuple(self.np_random.uniform(-0.05, 0.05, 4).tolist())
+        return np.array(self._state)
+
+    def _advance(self, control: tuple[float]) -> Floats:
+        x, velocity, angle, spin = self._state
+        force = 10.0 if control[0] > 0 else -10.0
+        c, s = cos(angle), sin(angle)
+        pole = self.POLE_MASS * self.HALF_LENGTH
+        push = (force + pole * spin * spin * s) / self.TOTAL_MASS
+        inertia = self.HALF_LENGTH * (4.0 / 3.0 - self.POLE_MASS * c * c / self.TOTAL_MASS)
+        spin_rate = (self.GRAVITY * s - c * push) / inertia
+        acceleration = push - pole * spin_rate * c / self.TOTAL_MASS
+        self._state = (
+            x + self.DT * velocity,
+            velocity + self.DT * acceleration,
+            angle + self.DT * spin,
+            spin + self.DT * spin_rate,
+        )
+        return np.array(self._state)
+
+
+class MountainCar(ClassicEnv):
+    """State and observation: position and velocity."""
+
+    def _observation_limits(self) -> tuple[Floats, Floats]:
+        return np.array((-1.2, -0.07)), np.array((0.6, 0.07))
+
+    def _reset_physics(self) -> Floats:
+        self._state = float(self.np_random.uniform(-0.6, -0.4)), 0.0
+        return np.array(self._state)
+
+    def _advance(self, control: tuple[float]) -> Floats:
+        position, velocity = self._state
+        force = min(max(control[0], -1.0), 1.0)
+        velocity += 0.0015 * force - 0.0025 * cos(3.0 * position)
+        velocity = min(max(velocity, -0.07), 0.07)
+        position = min(max(position + velocity, -1.2), 0.6)
+        if position == -1.2 and velocity < 0.0:
+            velocity = 0.0  # only at the left wall
+        self._state = position, velocity
+        return np.array(self._state)

@@ -1,0 +1,28 @@
+"""`make`, and the names that `gymnasium.make` knows."""
+
+from importlib import import_module
+
+import gymnasium
+
+from envs_mbbl.base import MbblEnv
+from envs_mbbl.tasks import TASKS
+
+
+def make(name: str, render_mode: str | None = None, raw_actions: bool = False) -> MbblEnv:
+    """The environment of a task, bare: it needs no wrapper for the order of calls or for the time limit.
+
+    With `raw_actions` the action is in MBBL's units, neither scaled nor clipped, as MBBL's own agents saw it.
+    """
+    if name not in TASKS:
+        raise ValueError(f"unknown task {name!r}; there are {', '.join(TASKS)}")
+    task = TASKS[name]
+    module, simulator = task.simulator.split(":")
+    env: MbblEnv = getattr(import_module(f"envs_mbbl.{module}"), simulator)(task, render_mode, raw_actions)
+    return env
+
+
+def register() -> None:
+    for name in TASKS:
+        # No max_episode_steps: the environment truncates by itself. gymnasium's TimeLimit would call the last
+        # step truncated even if it is a fall.
+        gymnasium.register(f"mbbl/{name}-v0", "envs_mbbl.registration:make", kwargs={"name": name})
