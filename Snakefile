@@ -1,0 +1,21 @@
+# SPEDE: from one config to the paper's tables. `snakemake --cores 32` runs the paper's study,
+# `--configfile config/smoke.yaml` the quick one; docs/journeys.md begins with what to expect.
+from snakemake.utils import min_version
+
+min_version("9.0")
+
+
+configfile: "config/paper.yaml"
+
+
+include: "rules/common.smk"
+include: "rules/train.smk"
+include: "rules/analysis.smk"
+include: "rules/theory.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        all_manifests(),
+        analysis_targets(),

@@ -1,0 +1,1 @@
+"""What all agents share: the run, its loop, its checkpoints and its configuration."""

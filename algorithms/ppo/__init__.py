@@ -1,0 +1,1 @@
+"""PPO, from Stable-Baselines3."""
