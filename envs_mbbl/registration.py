@@ -1,28 +1,48 @@
-"""`make`, and the names that `gymnasium.make` knows."""
+"""The names that `gymnasium.make` knows, without importing gymnasium for those who do not use it."""
 
-from importlib import import_module
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+from collections.abc import Sequence
+from types import ModuleType
 
-import gymnasium
-
-from envs_mbbl.base import MbblEnv
 from envs_mbbl.tasks import TASKS
 
 
-def make(name: str, render_mode: str | None = None, raw_actions: bool = False) -> MbblEnv:
-    """The environment of a task, bare: it needs no wrapper for the order of calls or for the time limit.
-
-    With `raw_actions` the action is in MBBL's units, neither scaled nor clipped, as MBBL's own agents saw it.
-    """
-    if name not in TASKS:
-        raise ValueError(f"unknown task {name!r}; there are {', '.join(TASKS)}")
-    task = TASKS[name]
-    module, simulator = task.simulator.split(":")
-    env: MbblEnv = getattr(import_module(f"envs_mbbl.{module}"), simulator)(task, render_mode, raw_actions)
-    return env
+def register_with_gymnasium() -> None:
+    """Now, or as soon as gymnasium is imported, however late that is."""
+    if "gymnasium" in sys.modules:
+        _register()
+    else:
+        sys.meta_path.insert(0, _RegisterAfterImport())
 
 
-def register() -> None:
+def _register() -> None:
+    import gymnasium
+
     for name in TASKS:
         # No max_episode_steps: the environment truncates by itself. gymnasium's TimeLimit would call the last
         # step truncated even if it is a fall.
-        gymnasium.register(f"mbbl/{name}-v0", "envs_mbbl.registration:make", kwargs={"name": name})
+        gymnasium.register(f"mbbl/{name}-v0", "envs_mbbl.factory:make", kwargs={"name": name})
+
+
+class _RegisterAfterImport(importlib.abc.MetaPathFinder):
+    """Finds gymnasium as usual, and adds the registration to what its import does."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname != "gymnasium":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec("gymnasium")
+        if spec is not None and spec.loader is not None:
+            load = spec.loader.exec_module
+
+            def load_and_register(module: ModuleType) -> None:
+                load(module)
+                _register()
+
+            spec.loader.exec_module = load_and_register  # type: ignore[method-assign]
+        return spec
