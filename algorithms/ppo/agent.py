@@ -29,4 +29,4 @@ def train(run: Run) -> None:
         seed=run.seeds["policy"],
         device="cpu",
     )
-    sb3.learn(run, model, env)
+    sb3.learn(run, sb3.OnPolicyAgent(model, env))

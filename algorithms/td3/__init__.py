@@ -1,0 +1,1 @@
+"""TD3, from Stable-Baselines3."""

@@ -1,0 +1,1 @@
+"""TRPO, from sb3-contrib."""
