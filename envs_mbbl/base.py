@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from envs_mbbl.tasks import Task
 
 Floats = NDArray[np.float64]
+Components = Floats | tuple[float, ...]
 
 NEW, RUNNING, ENDED = "new", "running", "ended"
 
@@ -32,9 +33,12 @@ class MbblEnv(gymnasium.Env[Floats, Any]):
         self.observation_space = gymnasium.spaces.Box(*self._observation_limits(), dtype=np.float64)
         bound = task.action_bound if raw_actions else 1.0
         self.action_space = gymnasium.spaces.Box(-bound, bound, (task.action_dim,), np.float32)
+        self._reward = task.reward_formula
+        self._fallen = task.termination_formula
+        self._action_shape = (task.action_dim,)
         self._phase = NEW
         self._elapsed = 0
-        self._observation = np.zeros(task.observation_dim)
+        self._observation: Components = np.zeros(task.observation_dim)
 
     # --- gymnasium's interface ---
 
@@ -45,22 +49,21 @@ class MbblEnv(gymnasium.Env[Floats, Any]):
         self._observation = self._reset_physics()
         self._phase = RUNNING
         self._elapsed = 0
-        return self._observation.copy(), {}
+        return np.array(self._observation), {}
 
     def step(self, action: Any) -> tuple[Floats, float, bool, bool, dict[str, Any]]:
         if self._phase != RUNNING:
             raise RuntimeError(f"{self.task.name}: {self._what_to_do()}")
         control = self._control(action)
-        reward = float(self.task.reward_formula(self._observation, control))  # on the start state
+        reward = float(self._reward(self._observation, control))  # on the start state
         observation = self._advance(control)
         self._observation = observation
         self._elapsed += 1
-        fallen = self.task.termination_formula
-        terminated = fallen is not None and bool(fallen(observation))
+        terminated = self._fallen is not None and bool(self._fallen(observation))
         truncated = not terminated and self._elapsed >= self.task.horizon
         if terminated or truncated:
             self._phase = ENDED
-        return observation.copy(), reward, terminated, truncated, {}  # a copy: callers may keep or change it
+        return np.array(observation), reward, terminated, truncated, {}  # a copy: callers may change theirs
 
     def render(self) -> NDArray[np.uint8] | None:
         if self.render_mode is None:
@@ -77,7 +80,7 @@ class MbblEnv(gymnasium.Env[Floats, Any]):
             "task": self.task.name,
             "phase": self._phase,
             "elapsed": self._elapsed,
-            "observation": self._observation.copy(),
+            "observation": np.array(self._observation),
             "physics": self._get_physics(),
             "np_random": dict(self.np_random.bit_generator.state),
         }
@@ -95,19 +98,21 @@ class MbblEnv(gymnasium.Env[Floats, Any]):
 
     def _control(self, action: Any) -> Any:
         """The action in MBBL's units. `ValueError` unless it has the right shape and finite real numbers."""
-        action = self._checked(action)
-        if not math.isfinite(action @ action) and not np.isfinite(action).all():
+        action = self._checked(action).astype(np.float64)
+        size = action.dot(action)
+        if not math.isfinite(size) and not np.isfinite(action).all():  # exact, but slow
             raise self._not_finite(action)
-        return action if self.raw_actions else self.task.control(action)
+        if self.raw_actions:
+            return action
+        return self.task.scaled(action) if size <= 1.0 else self.task.control(action)  # clipping is slow, too
 
-    def _checked(self, action: Any) -> Floats:
+    def _checked(self, action: Any) -> NDArray[Any]:
         array = action if type(action) is np.ndarray else np.asarray(action)
-        if array.shape != self.action_space.shape:
-            expected = self.action_space.shape
-            raise ValueError(f"{self.task.name}: action of shape {array.shape}, not {expected}")
+        if array.shape != self._action_shape:
+            raise ValueError(f"{self.task.name}: action of shape {array.shape}, not {self._action_shape}")
         if array.dtype.kind not in "fiu":
             raise ValueError(f"{self.task.name}: action of dtype {array.dtype}, not of real numbers")
-        return array.astype(np.float64)
+        return array
 
     def _not_finite(self, action: Any) -> ValueError:
         return ValueError(f"{self.task.name}: action {action} at step {self._elapsed} is not finite")
@@ -122,12 +127,12 @@ class MbblEnv(gymnasium.Env[Floats, Any]):
         high = np.array(bounds, dtype=np.float64)
         return -high, high
 
-    def _reset_physics(self) -> Floats:
+    def _reset_physics(self) -> Components:
         """Draw a start state with `self.np_random`; return its observation."""
         raise NotImplementedError
 
-    def _advance(self, control: Any) -> Floats:
-        """One step of the physics; return a new array with the observation."""
+    def _advance(self, control: Any) -> Components:
+        """One step of the physics; return the observation, as a new array or as a tuple."""
         raise NotImplementedError
 
     def _get_physics(self) -> Floats:

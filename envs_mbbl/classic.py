@@ -13,20 +13,22 @@ from numpy.typing import NDArray
 from envs_mbbl.base import Floats, MbblEnv
 from envs_mbbl.tasks import Task
 
+State = tuple[float, ...]
+
 
 class ClassicEnv(MbblEnv):
     """A task whose whole physical state is a tuple of floats, and whose action is one number."""
 
     def __init__(self, task: Task, render_mode: str | None = None, raw_actions: bool = False) -> None:
         super().__init__(task, render_mode, raw_actions)
-        self._state: tuple[float, ...] = ()
+        self._state: State = ()
 
     def _control(self, action: Any) -> tuple[float]:
-        a = float(self._checked(action)[0])
+        a: float = self._checked(action).item()
         if not math.isfinite(a):
             raise self._not_finite(action)
         # MBBL's box is [-1, 1] in all of these tasks: this is Task.control for one number.
-        return (a if self.raw_actions else min(max(a, -1.0), 1.0),)
+        return (a if self.raw_actions else _clipped(a, 1.0),)
 
     def _get_physics(self) -> Floats:
         return np.array(self._state, dtype=np.float64)
@@ -38,26 +40,30 @@ class ClassicEnv(MbblEnv):
         raise NotImplementedError
 
 
+def _clipped(x: float, bound: float) -> float:
+    return -bound if x < -bound else bound if x > bound else x
+
+
 class Pendulum(ClassicEnv):
     """State: the angle (0 is upright) and its velocity."""
 
     observation_bounds = (1.0, 1.0, 8.0)
 
-    def _reset_physics(self) -> Floats:
+    def _reset_physics(self) -> State:
         self._state = tuple(self.np_random.uniform([-pi, -1.0], [pi, 1.0]).tolist())
         return self._observe()
 
-    def _advance(self, control: tuple[float]) -> Floats:
+    def _advance(self, control: tuple[float]) -> State:
         angle, velocity = self._state
-        torque = min(max(2.0 * control[0], -2.0), 2.0)
+        torque = _clipped(2.0 * control[0], 2.0)
         velocity += (15.0 * sin(angle) + 3.0 * torque) * 0.05
         angle += velocity * 0.05  # as in gym 0.7.4: before the velocity is clipped
-        self._state = angle, min(max(velocity, -8.0), 8.0)
+        self._state = angle, _clipped(velocity, 8.0)
         return self._observe()
 
-    def _observe(self) -> Floats:
+    def _observe(self) -> State:
         angle, velocity = self._state
-        return np.array((cos(angle), sin(angle), velocity))
+        return cos(angle), sin(angle), velocity
 
 
 class Acrobot(ClassicEnv):
@@ -66,22 +72,17 @@ class Acrobot(ClassicEnv):
     observation_bounds = (1.0, 1.0, 1.0, 1.0, 4 * pi, 9 * pi)
     DT = 0.2
 
-    def _reset_physics(self) -> Floats:
+    def _reset_physics(self) -> State:
         self._state = tuple(self.np_random.uniform(-0.1, 0.1, 4).tolist())
         return self._observe()
 
-    def _advance(self, control: tuple[float]) -> Floats:
+    def _advance(self, control: tuple[float]) -> State:
         torque = -1.0 if control[0] < -0.33 else 0.0 if control[0] < 0.33 else 1.0
         q0, q1, v0, v1 = self._runge_kutta(self._state, torque)
-        self._state = (
-            _wrapped(q0),
-            _wrapped(q1),
-            min(max(v0, -4 * pi), 4 * pi),
-            min(max(v1, -9 * pi), 9 * pi),
-        )
+        self._state = _wrapped(q0), _wrapped(q1), _clipped(v0, 4 * pi), _clipped(v1, 9 * pi)
         return self._observe()
 
-    def _runge_kutta(self, y: tuple[float, ...], torque: float) -> tuple[float, ...]:
+    def _runge_kutta(self, y: State, torque: float) -> State:
         """One classical step of order four."""
         h = self.DT
         k1 = _acrobot_derivative(y, torque)
@@ -91,12 +92,12 @@ class Acrobot(ClassicEnv):
         slopes = zip(y, k1, k2, k3, k4, strict=True)
         return tuple(a + h / 6 * (b + 2 * c + 2 * d + e) for a, b, c, d, e in slopes)
 
-    def _observe(self) -> Floats:
+    def _observe(self) -> State:
         q0, q1, v0, v1 = self._state
-        return np.array((cos(q0), sin(q0), cos(q1), sin(q1), v0, v1))
+        return cos(q0), sin(q0), cos(q1), sin(q1), v0, v1
 
 
-def _acrobot_derivative(y: tuple[float, ...], torque: float) -> tuple[float, float, float, float]:
+def _acrobot_derivative(y: State, torque: float) -> State:
     """Sutton and Barto's ("book") equations for two links of length, mass and moment of inertia 1."""
     q0, q1, v0, v1 = y
     g, com = 9.8, 0.5
@@ -124,11 +125,11 @@ class CartPole(ClassicEnv):
     GRAVITY = 9.8
     POLE_MASS, TOTAL_MASS, HALF_LENGTH = 0.1, 1.1, 0.5
 
-    def _reset_physics(self) -> Floats:
+    def _reset_physics(self) -> State:
         self._state = tuple(self.np_random.uniform(-0.05, 0.05, 4).tolist())
-        return np.array(self._state)
+        return self._state
 
-    def _advance(self, control: tuple[float]) -> Floats:
+    def _advance(self, control: tuple[float]) -> State:
         x, velocity, angle, spin = self._state
         force = 10.0 if control[0] > 0 else -10.0
         c, s = cos(angle), sin(angle)
@@ -143,7 +144,7 @@ class CartPole(ClassicEnv):
             angle + self.DT * spin,
             spin + self.DT * spin_rate,
         )
-        return np.array(self._state)
+        return self._state
 
 
 class MountainCar(ClassicEnv):
@@ -152,17 +153,16 @@ class MountainCar(ClassicEnv):
     def _observation_limits(self) -> tuple[Floats, Floats]:
         return np.array((-1.2, -0.07)), np.array((0.6, 0.07))
 
-    def _reset_physics(self) -> Floats:
+    def _reset_physics(self) -> State:
         self._state = float(self.np_random.uniform(-0.6, -0.4)), 0.0
-        return np.array(self._state)
+        return self._state
 
-    def _advance(self, control: tuple[float]) -> Floats:
+    def _advance(self, control: tuple[float]) -> State:
         position, velocity = self._state
-        force = min(max(control[0], -1.0), 1.0)
-        velocity += 0.0015 * force - 0.0025 * cos(3.0 * position)
-        velocity = min(max(velocity, -0.07), 0.07)
+        velocity += 0.0015 * _clipped(control[0], 1.0) - 0.0025 * cos(3.0 * position)
+        velocity = _clipped(velocity, 0.07)
         position = min(max(position + velocity, -1.2), 0.6)
         if position == -1.2 and velocity < 0.0:
             velocity = 0.0  # only at the left wall
         self._state = position, velocity
-        return np.array(self._state)
+        return self._state

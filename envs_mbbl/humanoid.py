@@ -3,7 +3,6 @@
 import math
 
 import mujoco
-import numpy as np
 
 from envs_mbbl.base import Floats
 from envs_mbbl.locomotion import JointEnv
@@ -31,9 +30,7 @@ class Humanoid(SlimHumanoid):
     def __init__(self, task: Task, render_mode: str | None = None, raw_actions: bool = False) -> None:
         super().__init__(task, render_mode, raw_actions)
         data = self.data
-        self._parts = (
-            data.qpos[self.hidden :],
-            data.qvel,
+        self._observed += (
             data.cinert.reshape(-1),
             data.cvel.reshape(-1),
             data.qfrc_actuator,
@@ -42,4 +39,4 @@ class Humanoid(SlimHumanoid):
 
     def _observe(self) -> Floats:
         mujoco.mj_rnePostConstraint(self.model, self.data)  # mj_step leaves the contact forces at zero
-        return np.concatenate(self._parts)
+        return super()._observe()

@@ -7,6 +7,7 @@ import numpy as np
 
 from envs_mbbl.base import Floats
 from envs_mbbl.simulation import MujocoEnv
+from envs_mbbl.tasks import Task
 
 
 class JointEnv(MujocoEnv):
@@ -14,8 +15,12 @@ class JointEnv(MujocoEnv):
 
     hidden: ClassVar[int]  # how many entries of qpos are the place
 
+    def __init__(self, task: Task, render_mode: str | None = None, raw_actions: bool = False) -> None:
+        super().__init__(task, render_mode, raw_actions)
+        self._observed: tuple[Floats, ...] = (self._qpos[self.hidden :], self._qvel)  # views
+
     def _observe(self) -> Floats:
-        return np.concatenate((self._qpos[self.hidden :], self._qvel))
+        return np.concatenate(self._observed)
 
 
 class InvertedPendulum(JointEnv):

@@ -63,9 +63,9 @@ class MujocoEnv(MbblEnv):
 
     def _advance(self, control: Floats) -> Floats:
         self._ctrl[:] = control
-        mujoco.mj_step(self.model, self.data, nstep=self.frame_skip)
+        mujoco.mj_step(self.model, self.data, self.frame_skip)
         observation = self._observe()
-        if not math.isfinite(observation @ observation):
+        if not math.isfinite(observation.dot(observation)):
             raise FloatingPointError(f"{self.task.name}: the simulation diverged at step {self._elapsed}")
         return observation
 

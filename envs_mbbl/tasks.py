@@ -33,9 +33,11 @@ class Task:
         return self.termination_formula is not None
 
     def control(self, action: Array) -> Array:
-        """MBBL's units for an agent's action. The only place where actions are clipped and scaled."""
-        clipped = formulas.clip_to_unit_box(action)
-        return clipped if self.action_bound == 1.0 else self.action_bound * clipped
+        """MBBL's units for an agent's action, which is clipped to [-1, 1]."""
+        return self.scaled(action.clip(-1.0, 1.0))
+
+    def scaled(self, action: Array) -> Array:
+        return action if self.action_bound == 1.0 else self.action_bound * action
 
     def reward(self, obs: Array, action: Array) -> Array:
         """r(s_t, a_t): on the START state; the action in [-1, 1], clipped to it as `step` does.
