@@ -7,6 +7,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
+from envs_mbbl.drawing import Picture
 from envs_mbbl.tasks import Task
 
 Floats = NDArray[np.float64]
@@ -65,7 +66,7 @@ class MbblEnv(gymnasium.Env[Floats, Any]):
             self._phase = ENDED
         return np.array(observation), reward, terminated, truncated, {}  # a copy: callers may change theirs
 
-    def render(self) -> NDArray[np.uint8] | None:
+    def render(self) -> Picture:
         if self.render_mode is None:
             raise RuntimeError(f"{self.task.name}: make it with render_mode='rgb_array' to render")
         if self._phase == NEW:
@@ -141,5 +142,5 @@ class MbblEnv(gymnasium.Env[Floats, Any]):
     def _set_physics(self, physics: Floats) -> None:
         raise NotImplementedError
 
-    def _draw(self) -> NDArray[np.uint8]:
+    def _draw(self) -> Picture:
         raise NotImplementedError

@@ -5,12 +5,12 @@ States are tuples of floats and functions are those of `math`: for single number
 
 import math
 from math import cos, pi, sin
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from envs_mbbl.base import Floats, MbblEnv
+from envs_mbbl.drawing import BLACK, BLUE, GREY, RED, TAN, Canvas, Picture
 from envs_mbbl.tasks import Task
 
 State = tuple[float, ...]
@@ -19,9 +19,12 @@ State = tuple[float, ...]
 class ClassicEnv(MbblEnv):
     """A task whose whole physical state is a tuple of floats, and whose action is one number."""
 
+    DT: ClassVar[float]  # seconds per step
+
     def __init__(self, task: Task, render_mode: str | None = None, raw_actions: bool = False) -> None:
         super().__init__(task, render_mode, raw_actions)
         self._state: State = ()
+        self.metadata = self.metadata | {"render_fps": round(1 / self.DT)}
 
     def _control(self, action: Any) -> tuple[float]:
         a: float = self._checked(action).item()
@@ -36,9 +39,6 @@ class ClassicEnv(MbblEnv):
     def _set_physics(self, physics: Floats) -> None:
         self._state = tuple(physics.tolist())
 
-    def _draw(self) -> NDArray[np.uint8]:
-        raise NotImplementedError
-
 
 def _clipped(x: float, bound: float) -> float:
     return -bound if x < -bound else bound if x > bound else x
@@ -48,6 +48,7 @@ class Pendulum(ClassicEnv):
     """State: the angle (0 is upright) and its velocity."""
 
     observation_bounds = (1.0, 1.0, 8.0)
+    DT = 0.05
 
     def _reset_physics(self) -> State:
         self._state = tuple(self.np_random.uniform([-pi, -1.0], [pi, 1.0]).tolist())
@@ -56,14 +57,21 @@ class Pendulum(ClassicEnv):
     def _advance(self, control: tuple[float]) -> State:
         angle, velocity = self._state
         torque = _clipped(2.0 * control[0], 2.0)
-        velocity += (15.0 * sin(angle) + 3.0 * torque) * 0.05
-        angle += velocity * 0.05  # as in gym 0.7.4: before the velocity is clipped
+        velocity += (15.0 * sin(angle) + 3.0 * torque) * self.DT
+        angle += velocity * self.DT  # as in gym 0.7.4: before the velocity is clipped
         self._state = angle, _clipped(velocity, 8.0)
         return self._observe()
 
     def _observe(self) -> State:
         angle, velocity = self._state
         return cos(angle), sin(angle), velocity
+
+    def _draw(self) -> Picture:
+        canvas = Canvas(height=2.6)
+        angle = self._state[0]
+        canvas.line((0.0, 0.0), (-sin(angle), cos(angle)), 0.2, RED)
+        canvas.dot((0.0, 0.0), 0.07, BLACK)
+        return canvas.picture()
 
 
 class Acrobot(ClassicEnv):
@@ -95,6 +103,16 @@ class Acrobot(ClassicEnv):
     def _observe(self) -> State:
         q0, q1, v0, v1 = self._state
         return cos(q0), sin(q0), cos(q1), sin(q1), v0, v1
+
+    def _draw(self) -> Picture:
+        canvas = Canvas(height=4.6)
+        q0, q1, _, _ = self._state
+        elbow = sin(q0), -cos(q0)
+        tip = elbow[0] + sin(q0 + q1), elbow[1] - cos(q0 + q1)
+        canvas.lines([(0.0, 0.0), elbow, tip], 0.2, BLUE)
+        for joint in ((0.0, 0.0), elbow):
+            canvas.dot(joint, 0.14, TAN)
+        return canvas.picture()
 
 
 def _acrobot_derivative(y: State, torque: float) -> State:
@@ -146,9 +164,21 @@ class CartPole(ClassicEnv):
         )
         return self._state
 
+    def _draw(self) -> Picture:
+        x, _, angle, _ = self._state
+        canvas = Canvas(height=3.2, centre=(x, 0.0))  # follows the cart: the track has no end
+        canvas.line((x - 9.0, -0.1), (x + 9.0, -0.1), 0.02, GREY)
+        for mark in range(math.floor(x) - 3, math.ceil(x) + 4):
+            canvas.line((float(mark), -0.1), (float(mark), -0.2), 0.02, GREY)
+        canvas.line((x - 0.2, 0.0), (x + 0.2, 0.0), 0.2, BLACK)
+        canvas.line((x, 0.0), (x + sin(angle), cos(angle)), 0.08, TAN)
+        return canvas.picture()
+
 
 class MountainCar(ClassicEnv):
     """State and observation: position and velocity."""
+
+    DT = 1 / 30  # only for the speed of films: the equations have no unit of time
 
     def _observation_limits(self) -> tuple[Floats, Floats]:
         return np.array((-1.2, -0.07)), np.array((0.6, 0.07))
@@ -166,3 +196,16 @@ class MountainCar(ClassicEnv):
             velocity = 0.0  # only at the left wall
         self._state = position, velocity
         return self._state
+
+    def _draw(self) -> Picture:
+        canvas = Canvas(height=1.7, centre=(-0.3, 0.55))
+        ground = [(x, _hill(x)) for x in np.linspace(-1.2, 0.6, 60).tolist()]
+        canvas.lines(ground, 0.015, BLACK)
+        canvas.line((0.45, _hill(0.45)), (0.45, _hill(0.45) + 0.2), 0.015, RED)  # gym's goal: a mark, no more
+        position = self._state[0]
+        canvas.dot((position, _hill(position) + 0.05), 0.1, BLUE)
+        return canvas.picture()
+
+
+def _hill(x: float) -> float:
+    return 0.55 + 0.45 * sin(3.0 * x)

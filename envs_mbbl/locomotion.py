@@ -27,6 +27,7 @@ class InvertedPendulum(JointEnv):
     model_file = "inverted_pendulum.xml"
     frame_skip = 2
     hidden = 0
+    camera = {"lookat": (0.0, 0.0, 0.1), "distance": 2.2, "elevation": -10.0, "azimuth": 90.0}  # noqa: RUF012
 
     def _reset_noise(self) -> tuple[Floats, Floats]:
         return self._uniform_noise(0.01)

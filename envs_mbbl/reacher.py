@@ -12,6 +12,7 @@ from envs_mbbl.tasks import Task
 class Reacher(MujocoEnv):
     model_file = "reacher.xml"
     frame_skip = 2
+    camera = {"lookat": (0.0, 0.0, 0.0), "distance": 0.9, "elevation": -90.0, "azimuth": 90.0}  # noqa: RUF012
     observation_bounds = (1.0, 1.0, 1.0, 1.0, *(float("inf"),) * 7)
 
     def __init__(self, task: Task, render_mode: str | None = None, raw_actions: bool = False) -> None:

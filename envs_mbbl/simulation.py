@@ -2,13 +2,13 @@
 
 import math
 from importlib.resources import as_file, files
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 
 from envs_mbbl.base import Floats, MbblEnv
+from envs_mbbl.drawing import MujocoCamera, Picture
 from envs_mbbl.tasks import Task
 
 INTEGRATION_STATE = int(mujoco.mjtState.mjSTATE_INTEGRATION)
@@ -37,6 +37,9 @@ class MujocoEnv(MbblEnv):
 
     model_file: ClassVar[str]
     frame_skip: ClassVar[int]
+    camera: ClassVar[dict[str, Any] | None] = (
+        None  # of a free camera; else the model's, which follows the body
+    )
 
     def __init__(self, task: Task, render_mode: str | None = None, raw_actions: bool = False) -> None:
         super().__init__(task, render_mode, raw_actions)
@@ -47,6 +50,8 @@ class MujocoEnv(MbblEnv):
         self._qpos: Floats = self.data.qpos
         self._qvel: Floats = self.data.qvel
         self._start_qpos = self.data.qpos.copy()
+        self.metadata = self.metadata | {"render_fps": round(1 / (self.model.opt.timestep * self.frame_skip))}
+        self._eye: MujocoCamera | None = None
 
     def _load(self) -> mujoco.MjModel:
         return load_model(self.model_file)
@@ -90,5 +95,12 @@ class MujocoEnv(MbblEnv):
     def _observe(self) -> Floats:
         raise NotImplementedError
 
-    def _draw(self) -> NDArray[np.uint8]:
-        raise NotImplementedError
+    def _draw(self) -> Picture:
+        if self._eye is None:
+            self._eye = MujocoCamera(self.model, self.camera)
+        return self._eye.picture(self.data)
+
+    def close(self) -> None:
+        if self._eye is not None:
+            self._eye.close()
+            self._eye = None
