@@ -8,10 +8,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+# no process id in the name: what a killed process left is written over by the next one
+TEMPORARY_SUFFIX = ".tmp"
+
 
 def write_atomically(path: Path, *chunks: bytes | memoryview, durable: bool = True) -> None:
     """Write beside the target, then rename: a reader sees the old file or the new one, never a part."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{path.name}{TEMPORARY_SUFFIX}")
     try:
         with temporary.open("wb") as file:
             for chunk in chunks:

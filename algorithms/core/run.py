@@ -18,7 +18,7 @@ import numpy as np
 
 import envs_mbbl
 from algorithms.core.checkpoint import CheckpointStore, GrowingLog, global_rng_state, set_global_rng_state
-from algorithms.core.files import write_csv, write_json
+from algorithms.core.files import TEMPORARY_SUFFIX, write_csv, write_json
 from algorithms.core.manifest import FORMAT, environment, peak_memory_mb
 from algorithms.core.progress import PROGRESS_FILE, Progress
 from algorithms.core.seeds import Seeds
@@ -127,7 +127,7 @@ class Run:
         if self.interrupted_by is not None:
             self.save_checkpoint()
             raise Interrupted(self.interrupted_by)
-        if time.monotonic() >= self._next_checkpoint:
+        if self.step > 0 and time.monotonic() >= self._next_checkpoint:
             self.save_checkpoint()
 
     def check_finite(self, **quantities: SupportsFloat) -> None:
@@ -200,7 +200,9 @@ class Run:
         self.store.save(self._state(agent), _logs(agent))
         cost = time.monotonic() - started
         # the more a checkpoint costs, the rarer it is: the loss to a kill grows, the overhead does not
-        self._next_checkpoint = time.monotonic() + max(self._checkpoint_seconds, cost / CHECKPOINT_COST_LIMIT)
+        if self._checkpoint_seconds:
+            pause = max(self._checkpoint_seconds, cost / CHECKPOINT_COST_LIMIT)
+            self._next_checkpoint = time.monotonic() + pause
 
     def _state(self, agent: Agent) -> dict[str, Any]:
         return {
@@ -240,6 +242,8 @@ class Run:
         write_csv(self.directory / "evaluations.csv", EVALUATION_COLUMNS, self._evaluations)
         write_json(self.directory / "manifest.json", self._manifest())
         self.store.delete()
+        for leftover in self.directory.glob(f".*{TEMPORARY_SUFFIX}"):
+            leftover.unlink()  # of a process that was killed while it wrote
         (self.directory / PROGRESS_FILE).unlink(missing_ok=True)
 
     def _manifest(self) -> dict[str, Any]:

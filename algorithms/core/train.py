@@ -280,7 +280,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--checkpoint-seconds", type=float, default=FIRST_CHECKPOINT_SECONDS, metavar="S",
-        help="at least this long between checkpoints (default %(default)s)",
+        help="at least this long between checkpoints (default %(default)s); 0 saves at every safe point",
     )  # fmt: skip
     parser.add_argument(
         "--tensorboard", action="store_true", help="also write TensorBoard logs to DIR/tensorboard"

@@ -1,0 +1,106 @@
+"""A run that is killed, at any moment and any number of times, ends with the same bytes."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import time
+from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+import pytest
+
+from algorithms.core.config import algorithm_ids
+from algorithms.core.run import OUTPUTS
+from algorithms.core.train import EXIT_INTERRUPTED
+from tests.processes import start_training, train
+
+STEPS = 500
+KILLS = 4
+COMPARED = ("episodes.csv", "evaluations.csv")
+
+
+def arguments(algorithm: str, out: Path, *extra: str) -> list[str]:
+    return [
+        *("--algorithm", algorithm, "--task", "Hopper-ET", "--seed", "3", "--steps", str(STEPS)),
+        *("--scale", "smoke", "--evaluate-every", "200", "--evaluation-episodes", "1"),
+        *("--out", str(out), *extra),
+    ]
+
+
+def results(out: Path) -> dict[str, bytes]:
+    return {name: (out / name).read_bytes() for name in COMPARED}
+
+
+def starting_steps(log: Path) -> list[int]:
+    """The steps at which the attempts began, from the run's own messages."""
+    return [int(text.replace(",", "")) for text in re.findall(r"starting at step ([\d,]+)", log.read_text())]
+
+
+@dataclass(frozen=True)
+class Undisturbed:
+    """An algorithm, the results of a run that nobody disturbed, and how long its training took."""
+
+    algorithm: str
+    results: dict[str, bytes]
+    seconds: float
+
+
+@pytest.fixture(scope="module", params=algorithm_ids())
+def undisturbed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
+    folder = tmp_path_factory.mktemp(f"undisturbed-{request.param}")
+    assert train(arguments(request.param, folder / "run"), folder / "log") == 0, (folder / "log").read_text()
+    manifest = json.loads((folder / "run" / "manifest.json").read_text())
+    return Undisturbed(request.param, results(folder / "run"), manifest["time"]["wall_seconds"])
+
+
+def test_the_same_seed_gives_the_same_bytes(undisturbed: Undisturbed, tmp_path: Path) -> None:
+    assert train(arguments(undisturbed.algorithm, tmp_path / "run"), tmp_path / "log") == 0
+    assert results(tmp_path / "run") == undisturbed.results
+
+
+def test_sigkill_at_random_instants(undisturbed: Undisturbed, tmp_path: Path) -> None:
+    instants = random.Random(undisturbed.algorithm)
+    out, log = tmp_path / "run", tmp_path / "log"
+    command = arguments(undisturbed.algorithm, out, "--checkpoint-seconds", "0")
+    for kill in range(KILLS):
+        process = start_training(command, log)
+        wait_until_training(process, out)
+        while kill == 0 and process.is_alive() and not (out / "checkpoint.pt").exists():
+            time.sleep(0.01)  # the first kill comes after a checkpoint, the others whenever they come
+        process.join(instants.uniform(0.0, 0.5) * undisturbed.seconds)
+        process.kill()
+        process.join()
+    assert train(command, log) == 0, log.read_text()
+    assert results(out) == undisturbed.results
+    assert max(starting_steps(log)) > 0, "no kill came after a checkpoint: the test has shown nothing"
+    assert sorted(os.listdir(out)) == sorted(OUTPUTS), "a finished run leaves nothing else behind"
+
+
+def test_sigterm_saves_first_and_asks_for_a_retry(undisturbed: Undisturbed, tmp_path: Path) -> None:
+    out, log = tmp_path / "run", tmp_path / "log"
+    command = arguments(undisturbed.algorithm, out)  # the first checkpoint would come after a minute
+    process = start_training(command, log)
+    wait_until_training(process, out)
+    process.join(0.1 * undisturbed.seconds)
+    process.terminate()
+    process.join()
+    assert process.exitcode == EXIT_INTERRUPTED
+    assert (out / "checkpoint.pt").exists()
+    assert train(command, log) == 0
+    assert starting_steps(log)[-1] > 0
+    assert results(out) == undisturbed.results
+
+
+def wait_until_training(process: BaseProcess, out: Path) -> None:
+    """Until this very process has reported progress."""
+    while process.is_alive():
+        try:
+            if json.loads((out / "progress.json").read_text())["pid"] == process.pid:
+                return
+        except OSError:
+            pass
+        time.sleep(0.01)
