@@ -12,7 +12,7 @@ from algorithms.core.train import EXIT_INTERRUPTED
 from tests.baselines.resuming import interrupt_at, results, train
 
 STEPS = 450
-BASELINES = ("ppo", "trpo", "td3", "sac_sb3")
+BASELINES = ("ppo", "trpo", "td3", "sac_sb3", "pets_rs", "pets_cem")
 
 
 @pytest.fixture(autouse=True)

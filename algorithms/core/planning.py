@@ -1,0 +1,190 @@
+"""Planners: which sequence of actions has the largest return, according to somebody else's judgement.
+
+A planner proposes plans [N, H, k] with actions in [-1, 1] and is told their returns [N]; whether a learned
+model or the true dynamics judged them, it does not know. A return that is not finite (a model that
+diverged) counts as minus infinity: as zero it would win wherever returns are negative.
+
+All randomness comes from torch's global generator, which the harness restores after an evaluation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+Judge = Callable[[Tensor], Tensor]  # plans [N, H, k] -> returns [N]
+
+
+def rank(judge: Judge, plans: Tensor) -> Tensor:
+    """Returns [N] of the plans; those that are not finite become -inf."""
+    returns = judge(plans)
+    return torch.where(torch.isfinite(returns), returns, -math.inf)
+
+
+class Planner(Protocol):
+    """`plan` gives the next action [k]; what it remembers for the following step is its state."""
+
+    def plan(self, judge: Judge) -> Tensor: ...
+    def begin_episode(self) -> None: ...
+    def state_dict(self) -> dict[str, Any]: ...
+    def load_state_dict(self, state: dict[str, Any]) -> None: ...
+
+
+@dataclass
+class RandomShooting:
+    """Uniform sequences; the first action of the best one. It remembers nothing."""
+
+    action_dim: int
+    horizon: int
+    candidates: int
+
+    def plan(self, judge: Judge) -> Tensor:
+        plans = 2.0 * torch.rand(self.candidates, self.horizon, self.action_dim) - 1.0
+        return plans[rank(judge, plans).argmax(), 0]
+
+    def begin_episode(self) -> None:
+        """Nothing to forget."""
+
+    def state_dict(self) -> dict[str, Any]:
+        return {}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Nothing to restore."""
+
+
+@dataclass
+class _WarmStarted:
+    """Planners that start from what was left of the last plan, shifted by one step."""
+
+    action_dim: int
+    horizon: int
+    candidates: int
+    mean: Tensor = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.begin_episode()
+
+    def begin_episode(self) -> None:
+        self.mean = torch.zeros(self.horizon, self.action_dim)
+
+    def _take_first(self) -> Tensor:
+        action = self.mean[0].clone()
+        self.mean = torch.cat([self.mean[1:], torch.zeros(1, self.action_dim)])
+        return action
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"mean": self.mean}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.mean = state["mean"]
+
+
+@dataclass
+class CrossEntropy(_WarmStarted):
+    """The cross-entropy method as in PETS (Chua et al. 2018).
+
+    Each iteration draws from a Gaussian truncated at two standard deviations, then moves mean and variance
+    towards those of the best `elites`: x <- momentum x + (1 - momentum) x_elites. The variance is held so
+    small that two standard deviations stay inside the box.
+    """
+
+    elites: int
+    iterations: int
+    momentum: float
+    initial_variance: float = 0.25  # a box of width 2: (2 / 4)^2
+    smallest_variance: float = 1e-3  # below it, further iterations would change nothing
+
+    def plan(self, judge: Judge) -> Tensor:
+        mean = self.mean
+        variance = torch.full_like(mean, self.initial_variance)
+        for _ in range(self.iterations):
+            if variance.max() < self.smallest_variance:
+                break
+            to_the_wall = torch.minimum(1.0 - mean, 1.0 + mean) / 2.0
+            spread = torch.minimum(to_the_wall, variance.sqrt())
+            noise = truncated_normal((self.candidates, self.horizon, self.action_dim))
+            plans = (mean + spread * noise).clamp(-1.0, 1.0)
+            returns = rank(judge, plans)
+            best = plans[returns.topk(self.elites).indices]
+            if torch.isinf(returns).all():
+                continue  # nobody could be judged: nothing was learned
+            mean = self.momentum * mean + (1.0 - self.momentum) * best.mean(0)
+            variance = self.momentum * variance + (1.0 - self.momentum) * best.var(0, unbiased=False)
+        self.mean = mean
+        return self._take_first()
+
+
+@dataclass
+class PathIntegral(_WarmStarted):
+    """MPPI (Williams et al. 2017): the plans' average, weighted by exp(return / temperature).
+
+        U <- sum_n w_n (U + eps_n),    w_n ~ exp((R_n - max R) / (temperature std(R)))
+
+    The temperature is in units of the spread of the returns, so that one value suits tasks with rewards of
+    any size. `smoothing` makes neighbouring noises alike:
+
+        eps_t = smoothing eps_{t-1} + sqrt(1 - smoothing^2) xi_t,    xi_t ~ N(0, I).
+    """
+
+    iterations: int
+    noise: float
+    temperature: float
+    smoothing: float
+
+    def plan(self, judge: Judge) -> Tensor:
+        for _ in range(self.iterations):
+            plans = (self.mean + self.noise * self._draw()).clamp(-1.0, 1.0)
+            plans[0] = self.mean  # the plan as it stands is a candidate too
+            returns = rank(judge, plans)
+            finite = torch.isfinite(returns)
+            if not finite.any():
+                continue
+            scale = self.temperature * returns[finite].std(unbiased=False) + 1e-9
+            weights = torch.softmax((returns - returns.max()) / scale, 0)
+            self.mean = torch.einsum("n,nhk->hk", weights.to(plans.dtype), plans)
+        return self._take_first()
+
+    def _draw(self) -> Tensor:
+        noise = torch.randn(self.candidates, self.horizon, self.action_dim)
+        if self.smoothing:
+            fresh = math.sqrt(1.0 - self.smoothing**2)
+            for time in range(1, self.horizon):
+                noise[:, time] = self.smoothing * noise[:, time - 1] + fresh * noise[:, time]
+        return noise
+
+
+def truncated_normal(shape: tuple[int, ...], bound: float = 2.0) -> Tensor:
+    """Standard normal numbers conditioned on |x| <= bound, by inversion of the distribution function."""
+    tail = math.erf(bound / math.sqrt(2.0))
+    uniform = tail * (2.0 * torch.rand(shape) - 1.0)
+    return math.sqrt(2.0) * torch.erfinv(uniform)
+
+
+class TrainingAndEvaluation:
+    """Two planners of a kind, so that an evaluation leaves the plan of the running episode alone.
+
+    An agent is not told when an evaluation's episode begins. The second planner starts afresh whenever
+    training has moved on (`now` is the run's step) and after `longest_episode` actions; so it needs no place
+    in a checkpoint. Within one evaluation, an episode that ended by a fall leaves its last plan as a first
+    guess to the next.
+    """
+
+    def __init__(self, make: Callable[[], Planner], *, longest_episode: int, now: Callable[[], int]) -> None:
+        self.training, self.evaluation = make(), make()
+        self.longest_episode, self.now = longest_episode, now
+        self._evaluation_step = -1
+        self._actions = 0
+
+    def plan(self, judge: Judge, *, explore: bool) -> Tensor:
+        if explore:
+            return self.training.plan(judge)
+        if self.now() != self._evaluation_step or self._actions == self.longest_episode:
+            self.evaluation.begin_episode()
+            self._evaluation_step, self._actions = self.now(), 0
+        self._actions += 1
+        return self.evaluation.plan(judge)

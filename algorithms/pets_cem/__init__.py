@@ -1,0 +1,1 @@
+"""PETS with the cross-entropy method."""

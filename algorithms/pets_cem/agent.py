@@ -1,0 +1,24 @@
+"""PETS with the cross-entropy method: the agent of `pets_rs` with another planner."""
+
+from __future__ import annotations
+
+from algorithms.core.loop import interact
+from algorithms.core.planning import CrossEntropy
+from algorithms.core.run import Run
+from algorithms.pets_rs.agent import PetsAgent
+
+
+def train(run: Run) -> None:
+    config = run.config
+
+    def planner() -> CrossEntropy:
+        return CrossEntropy(
+            run.task.action_dim,
+            config["horizon"],
+            config["candidates"],
+            elites=config["elites"],
+            iterations=config["iterations"],
+            momentum=config["momentum"],
+        )
+
+    interact(run, PetsAgent(run, planner))

@@ -1,0 +1,1 @@
+"""PETS with random shooting."""
