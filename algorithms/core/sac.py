@@ -1,0 +1,261 @@
+"""Soft actor-critic (Haarnoja et al. 2018), the core that SAC, SPEDE, SPEDE-MLP, SPEDE-REG and DeepSF share.
+
+    y      = r + gamma (1 - d) [min_i Qbar_i(s', a') - alpha log pi(a'|s')],   a' ~ pi(.|s')
+    critic:  sum_i mean (Q_i(s, a) - y)^2
+    actor:   mean [alpha log pi(a|s) - min_i Q_i(s, a)],                       a ~ pi(.|s), reparametrised
+    alpha:   mean [-log alpha (log pi(a|s) + target entropy)]
+
+An agent says what Q is. It overrides the five methods under "what an agent states"; all else is here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from algorithms.core.checkpoint import GrowingLog
+from algorithms.core.loop import Transition
+from algorithms.core.networks import MLP, squashed_gaussian, track
+from algorithms.core.optim import adam
+from algorithms.core.replay import Batch, Replay
+from algorithms.core.run import Run
+
+Metrics = dict[str, Tensor]
+
+
+class Standardiser:
+    """x -> (x - mean) / std, with statistics that are taken once and then frozen.
+
+    Moving statistics would move the features under the critic's heads.
+    """
+
+    def __init__(self, dim: int, *, clip: float, floor: float = 1e-4) -> None:
+        self.mean, self.scale = torch.zeros(dim), torch.ones(dim)
+        self.clip, self.floor = clip, floor
+
+    def fit(self, observations: Tensor) -> None:
+        std, mean = torch.std_mean(observations.double(), dim=0)
+        self.mean.copy_(mean)
+        self.scale.copy_(1.0 / std.clamp(min=self.floor))
+
+    def apply_(self, observations: Tensor) -> Tensor:
+        return observations.sub_(self.mean).mul_(self.scale).clamp_(-self.clip, self.clip)
+
+    def invert(self, observations: Tensor) -> Tensor:
+        return observations / self.scale + self.mean
+
+    def state_dict(self) -> dict[str, Tensor]:
+        return {"mean": self.mean, "scale": self.scale}
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        self.mean.copy_(state["mean"])
+        self.scale.copy_(state["scale"])
+
+
+class SoftActorCritic:
+    """Actor, temperature, replay and the order of the updates. Subclasses add the critic."""
+
+    def __init__(self, run: Run) -> None:
+        self.config: Mapping[str, Any] = run.config
+        config = self.config
+        self.task = run.task
+        self.observation_dim, self.action_dim = run.task.observation_dim, run.task.action_dim
+        self.init_generator = torch.Generator().manual_seed(run.seeds["initialisation"])
+        self.policy_generator = torch.Generator().manual_seed(run.seeds["policy"])
+        self.model_generator = torch.Generator().manual_seed(run.seeds["model"])
+        self.replay = Replay(
+            self.observation_dim,
+            self.action_dim,
+            run.steps,
+            seed=run.seeds["buffer"],
+            bootstrap_time_limits=config["bootstrap_time_limits"],
+        )
+        self.logs: Mapping[str, GrowingLog] = {"replay": self.replay}
+        self.standardiser = Standardiser(self.observation_dim, clip=config["observation_clip"])
+        self.steps = self.updates = 0
+
+        self.gamma: float = config["gamma"]
+        self.target_entropy = -config["target_entropy_scale"] * self.action_dim
+        self.log_std_range = (float(config["log_std_min"]), float(config["log_std_max"]))
+        self.actor = MLP(
+            [self.observation_dim, *config["actor_hidden"], 2 * self.action_dim], generator=self.init_generator
+        )
+        self.log_alpha = torch.tensor([math.log(config["initial_alpha"])])
+        self.actor_optimizer = adam([self.actor.theta], config["actor_lr"])
+        self.alpha_optimizer = adam([self.log_alpha], config["alpha_lr"])
+        # everything that has a state, by name: what a checkpoint holds
+        self.parts: dict[str, Any] = {
+            "actor": self.actor,
+            "actor_optimizer": self.actor_optimizer,
+            "alpha_optimizer": self.alpha_optimizer,
+            "standardiser": self.standardiser,
+            "replay": self.replay,
+        }
+        self.build()
+
+    # --- what an agent states ---------------------------------------------------------------------------
+
+    def build(self) -> None:
+        """Make the critic (and the representation) and enter what has a state into `self.parts`."""
+        raise NotImplementedError
+
+    def learn_representation(self, batch: Batch) -> Metrics:
+        """One step on the representation, before the critic's. SAC has none."""
+        return {}
+
+    def target_q(self, observation: Tensor, action: Tensor) -> Tensor:
+        """Qbar_i(s', a'), [2, B], from the target networks; called without gradients."""
+        raise NotImplementedError
+
+    def critic_step(self, batch: Batch, target: Tensor) -> Metrics:
+        """One step of Q_i(s, a) towards `target` [B]."""
+        raise NotImplementedError
+
+    def actor_q(self, observation: Tensor, action: Tensor) -> Tensor:
+        """Q_i(s, a), [2, B], differentiable in the action only: all parameters are frozen."""
+        raise NotImplementedError
+
+    def track_targets(self, tau: float) -> None:
+        """Qbar <- (1 - tau) Qbar + tau Q."""
+        raise NotImplementedError
+
+    def begin_episode(self) -> None:
+        """Thompson sampling happens here. SAC does nothing."""
+
+    # --- acting -------------------------------------------------------------------------------------------
+
+    @torch.no_grad()
+    def act(self, observation: np.ndarray, *, explore: bool) -> np.ndarray:
+        if explore and self.steps < self.config["warmup"]:
+            uniform = torch.rand(self.action_dim, generator=self.policy_generator)
+            return uniform.mul_(2.0).sub_(1.0).numpy()
+        state = torch.tensor(observation, dtype=torch.float32).unsqueeze_(0)
+        out = self.actor(self.standardiser.apply_(state))[0]
+        if not explore:
+            return torch.tanh_(out[0, : self.action_dim]).numpy()
+        action, _ = self.sample_action(out)
+        return action[0].numpy()
+
+    def sample_action(self, out: Tensor) -> tuple[Tensor, Tensor]:
+        """a ~ pi and log pi(a), from the actor's output."""
+        noise = torch.randn(out.shape[0], self.action_dim, generator=self.policy_generator)
+        return squashed_gaussian(out, noise, self.log_std_range)
+
+    # --- learning -----------------------------------------------------------------------------------------
+
+    def observe(self, transition: Transition) -> Metrics:
+        self.replay.add(transition)
+        self.steps += 1
+        warmup = self.config["warmup"]
+        if self.steps == warmup and self.config["standardise"]:
+            self.standardiser.fit(self.replay.observations())
+        metrics: Metrics = {}
+        if self.steps >= warmup:
+            for _ in range(self.config["updates_per_step"]):
+                metrics = self.update(self.sample(self.config["batch_size"]))
+        return metrics
+
+    def sample(self, size: int) -> Batch:
+        """A batch with standardised observations."""
+        batch = self.replay.sample(size)
+        self.standardiser.apply_(batch.states)
+        return batch
+
+    def update(self, batch: Batch) -> Metrics:
+        self.updates += 1
+        metrics = self.learn_representation(batch)
+        target = self.bellman_target(batch)
+        metrics.update(self.critic_step(batch, target))
+        metrics.update(self.actor_step(batch))
+        if self.updates % self.config["target_every"] == 0:
+            self.track_targets(self.config["tau"])
+        return metrics
+
+    @torch.no_grad()
+    def bellman_target(self, batch: Batch) -> Tensor:
+        """y = r + gamma (1 - d) [min_i Qbar_i(s', a') - alpha log pi(a'|s')]"""
+        next_action, log_prob = self.sample_action(self.actor(batch.next_observation)[0])
+        value = self.target_q(batch.next_observation, next_action).amin(0)
+        value -= self.log_alpha.exp() * log_prob
+        return torch.addcmul(batch.reward, batch.continues, value, value=self.gamma)
+
+    def actor_step(self, batch: Batch) -> Metrics:
+        action, log_prob = self.sample_action(self.actor(batch.observation)[0])
+        q = self.actor_q(batch.observation, action).amin(0)
+        alpha = self.log_alpha.exp()
+        loss = (alpha * log_prob - q).mean()
+        self.actor.theta.grad = None
+        loss.backward()
+        self.actor_optimizer.step()
+        # d/dlog_alpha of mean[-log_alpha (log pi + target entropy)]
+        entropy = -log_prob.detach().mean()
+        self.log_alpha.grad = (entropy - self.target_entropy).view(1)
+        self.alpha_optimizer.step()
+        return {"actor_loss": loss.detach(), "alpha": alpha[0], "entropy": entropy}
+
+    # --- checkpoints --------------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        return {
+            "parts": {name: part.state_dict() for name, part in self.parts.items()},
+            "log_alpha": self.log_alpha,
+            "generators": {
+                "policy": self.policy_generator.get_state(),
+                "model": self.model_generator.get_state(),
+            },
+            "steps": self.steps,
+            "updates": self.updates,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        for name, part in self.parts.items():
+            part.load_state_dict(state["parts"][name])
+        self.log_alpha.copy_(state["log_alpha"])
+        self.policy_generator.set_state(state["generators"]["policy"])
+        self.model_generator.set_state(state["generators"]["model"])
+        self.steps, self.updates = state["steps"], state["updates"]
+
+
+class TwinCritic(SoftActorCritic):
+    """Two perceptrons Q_i(s, a) and their target copies: the critic of ordinary SAC."""
+
+    extra_outputs = 0  # outputs beside Q on the same representation (SPEDE-REG)
+
+    def build(self) -> None:
+        sizes = [self.observation_dim + self.action_dim, *self.config["critic_hidden"], 1 + self.extra_outputs]
+        self.critic = MLP(sizes, members=2, generator=self.init_generator)
+        self.critic_target = self.critic.copy()
+        self.critic_optimizer = adam([self.critic.theta], self.config["critic_lr"])
+        self.parts |= {
+            "critic": self.critic,
+            "critic_target": self.critic_target,
+            "critic_optimizer": self.critic_optimizer,
+        }
+
+    def target_q(self, observation: Tensor, action: Tensor) -> Tensor:
+        return self.critic_target(observation, action)[..., 0]
+
+    def critic_step(self, batch: Batch, target: Tensor) -> Metrics:
+        out = self.critic(batch.state_action)
+        loss, metrics = self.critic_loss(out, batch, target)
+        self.critic.theta.grad = None
+        loss.backward()
+        self.critic_optimizer.step()
+        return metrics
+
+    def critic_loss(self, out: Tensor, batch: Batch, target: Tensor) -> tuple[Tensor, Metrics]:
+        """sum_i mean (Q_i - y)^2"""
+        q = out[..., 0]
+        loss = (q - target).square().mean(1).sum()
+        return loss, {"critic_loss": loss.detach(), "q": q.detach().mean()}
+
+    def actor_q(self, observation: Tensor, action: Tensor) -> Tensor:
+        return self.critic(observation, action, frozen=True)[..., 0]
+
+    def track_targets(self, tau: float) -> None:
+        track([self.critic_target.theta], [self.critic.theta], tau)

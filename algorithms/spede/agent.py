@@ -1,0 +1,286 @@
+"""SPEDE: a linear critic on the spectral features of a learned dynamics model (Algorithm 1, Sec. 3.2).
+
+If s' = f(s, a) + eps with eps ~ N(0, sigma^2 I), the transition operator factorises for free (Eqs. 3-7):
+
+    T(s'|s, a) = (2 pi sigma^2)^(-d/2) k(f(s, a), s') = <phi(s, a), mu(s')>,    k the Gaussian kernel,
+    phi(s, a)  = sqrt(2) cos(omega^T f(s, a) + b),    omega ~ N(0, sigma^-2 I),  b ~ U[0, 2 pi],
+
+so that Q(s, a) = <[phi(s, a), r(s, a)], w> for every policy (Eq. 2). Hence the division of labour:
+
+    f      learns from the dynamics only: an ensemble, each member by stochastic gradient Langevin dynamics;
+    phi    is made from a momentum copy of the member that was drawn for this episode (Thompson sampling);
+    w      learns from the TD error only, and is all that does;
+    actor  and temperature are those of soft actor-critic, with gradients through phi.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+
+from algorithms.core.loop import interact
+from algorithms.core.networks import MLP, track
+from algorithms.core.optim import Langevin, adam
+from algorithms.core.replay import Batch
+from algorithms.core.run import Run
+from algorithms.core.sac import Metrics, SoftActorCritic
+
+SQRT_2 = math.sqrt(2.0)
+
+
+class _SpectralFeatures(Function):
+    """[sqrt(2) cos(omega^T f + b), r, 1]: one buffer, one graph node."""
+
+    @staticmethod
+    def forward(ctx: Any, f: Tensor, reward: Tensor | None, omega: Tensor, b: Tensor) -> Tensor:
+        m = omega.shape[1]
+        z = torch.addmm(b, f, omega)
+        features = f.new_empty(f.shape[0], m + (reward is not None) + 1)
+        torch.cos(z, out=features[:, :m])
+        features[:, :m] *= SQRT_2
+        if reward is not None:
+            features[:, m] = reward
+        features[:, -1] = 1.0
+        ctx.z, ctx.omega, ctx.has_reward = z, omega, reward is not None
+        return features
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        (grad,) = grads
+        m = ctx.omega.shape[1]
+        grad_z = torch.sin(ctx.z).mul_(grad[:, :m])
+        grad_f = torch.mm(grad_z, ctx.omega.t()).mul_(-SQRT_2)
+        return grad_f, grad[:, m] if ctx.has_reward else None, None, None
+
+
+class SpectralMap:
+    """phi as a function of f: a fixed draw of omega and b."""
+
+    def __init__(self, dim: int, features: int, sigma: float, generator: torch.Generator) -> None:
+        self.omega = torch.randn(dim, features, generator=generator) / sigma
+        self.b = torch.rand(features, generator=generator) * (2.0 * math.pi)
+
+    def __call__(self, f: Tensor, reward: Tensor | None = None) -> Tensor:
+        """[phi(f), r, 1], [B, m + 2] (or m + 1 without a reward)."""
+        features: Tensor = _SpectralFeatures.apply(f, reward, self.omega, self.b)
+        return features
+
+    def state_dict(self) -> dict[str, Tensor]:
+        return {"omega": self.omega, "b": self.b}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        self.omega.copy_(state["omega"])
+        self.b.copy_(state["b"])
+
+
+class Heads(Protocol):
+    """Twin Q-functions of given features, with target copies."""
+
+    def __call__(self, features: Tensor) -> Tensor: ...  # frozen, [2, B]
+    def target(self, features: Tensor) -> Tensor: ...
+    def step(self, features: Tensor, target: Tensor) -> Metrics: ...
+    def track(self, tau: float) -> None: ...
+    def state_dict(self) -> dict[str, Any]: ...
+    def load_state_dict(self, state: dict[str, Any]) -> None: ...
+
+
+class LinearHeads:
+    """Q_i = <w_i, phi>, w of shape [2, m]. The TD gradient has a closed form: 2/B (Q - y) phi.
+
+    The features are strongly correlated: the eigenvalues of Sigma = E[phi phi^T] fall off exponentially, and along
+    the small ones, where the effect of one action on Q lives, gradient steps on w stand still. So, by default, Adam
+    works on the coordinates u = w (Sigma + ridge I)^(1/2), in which the least-squares problem that the paper's
+    planning step asks for (a regression, Sec. 3.2) is well conditioned. `whiten=False` is Adam on w itself.
+    """
+
+    def __init__(self, dim: int, *, lr: float, whiten: bool, ridge: float, generator: torch.Generator) -> None:
+        bound = 1.0 / math.sqrt(dim)
+        self.w = torch.empty(2, dim).uniform_(-bound, bound, generator=generator)
+        self.w_target = self.w.clone()
+        self.ridge, self.whiten = ridge, whiten
+        self.step_in_u = torch.zeros(2, dim)
+        self.optimizer = adam([self.step_in_u if whiten else self.w], lr)
+        self.whitening = torch.eye(dim if whiten else 0)
+
+    def __call__(self, features: Tensor) -> Tensor:
+        return torch.mm(self.w, features.t())
+
+    def target(self, features: Tensor) -> Tensor:
+        return torch.mm(self.w_target, features.t())
+
+    @torch.no_grad()
+    def step(self, features: Tensor, target: Tensor) -> Metrics:
+        q = self(features)
+        error = q - target
+        gradient = torch.mm(error, features).mul_(2.0 / features.shape[0])
+        if self.whiten:
+            self.step_in_u.zero_()  # Adam's step does not depend on where it starts
+            self.step_in_u.grad = torch.mm(gradient, self.whitening)
+            self.optimizer.step()
+            self.w.addmm_(self.step_in_u, self.whitening)
+        else:
+            self.w.grad = gradient
+            self.optimizer.step()
+        return {"critic_loss": error.square().mean(), "q": q.mean()}
+
+    @torch.no_grad()
+    def fit_whitening(self, features: Tensor) -> None:
+        """(Sigma + ridge I)^(-1/2) from a large sample of features."""
+        sigma = torch.mm(features.t(), features).div_(features.shape[0]).double()
+        values, vectors = torch.linalg.eigh(sigma)
+        scales = (values.clamp(min=0.0) + self.ridge).rsqrt()
+        self.whitening.copy_(torch.mm(vectors * scales, vectors.t()))
+
+    def track(self, tau: float) -> None:
+        self.w_target.lerp_(self.w, tau)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {
+            "w": self.w,
+            "w_target": self.w_target,
+            "whitening": self.whitening,
+            "optimizer": self.optimizer.state_dict(),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.w.copy_(state["w"])
+        self.w_target.copy_(state["w_target"])
+        self.whitening.copy_(state["whitening"])
+        self.optimizer.load_state_dict(state["optimizer"])
+
+
+class Spede(SoftActorCritic):
+    """Thompson sampling over an ensemble of dynamics models; a linear critic on the drawn model's features."""
+
+    heads: Heads
+
+    # --- the representation -----------------------------------------------------------------------------
+
+    def build(self) -> None:
+        config, d = self.config, self.observation_dim
+        self.reward_feature: str = config["reward_feature"]
+        if self.reward_feature not in ("none", "learned", "oracle"):
+            raise ValueError(f"reward_feature must be none, learned or oracle, not {self.reward_feature!r}")
+        self.sigma = config["sigma"] * math.sqrt(d)  # in units of standardised states
+        self.member = 0
+        self.models = [self.make_model() for _ in range(config["ensemble"])]
+        self.momentum_models = [model.copy() for model in self.models]
+        self.samplers = [
+            Langevin(
+                model.theta,
+                lr=config["model_lr"],
+                temperature=config["langevin_temperature"],
+                every=config["langevin_every"],
+                generator=self.model_generator,
+            )
+            for model in self.models
+        ]
+        self.parts |= {f"model_{k}": model for k, model in enumerate(self.models)}
+        self.parts |= {f"momentum_model_{k}": model for k, model in enumerate(self.momentum_models)}
+        self.parts |= {f"sampler_{k}": sampler for k, sampler in enumerate(self.samplers)}
+        self.build_features()
+        self.heads = self.make_heads(config["features"] + (self.reward_feature != "none") + 1)
+        self.parts["heads"] = self.heads
+
+    def make_model(self) -> MLP:
+        """(s, a) -> (f(s, a) - s, r(s, a))"""
+        d = self.observation_dim
+        return MLP(
+            [d + self.action_dim, *self.config["model_hidden"], d + 1], generator=self.init_generator
+        )
+
+    def build_features(self) -> None:
+        self.phi = SpectralMap(self.observation_dim, self.config["features"], self.sigma, self.init_generator)
+        self.parts["phi"] = self.phi
+
+    def make_heads(self, dim: int) -> Heads:
+        config = self.config
+        return LinearHeads(
+            dim,
+            lr=config["critic_lr"],
+            whiten=config["whiten_heads"],
+            ridge=config["whiten_ridge"],
+            generator=self.init_generator,
+        )
+
+    def begin_episode(self) -> None:
+        """Sample f_k ~ P(f | H_k): Line 3 of Algorithm 1."""
+        self.member = int(torch.randint(len(self.models), (1,), generator=self.model_generator))
+
+    def learn_representation(self, batch: Batch) -> Metrics:
+        """A Langevin step and a momentum step for `members_per_update` members in turn (0: for all)."""
+        members = len(self.models)
+        count = min(self.config["members_per_update"] or members, members)
+        # a member that learns in every n-th update follows as fast, per update, as one that learns in each
+        tau = 1.0 - self.config["momentum"] ** (members / count)
+        metrics: Metrics = {}
+        for turn in range(self.updates * count, (self.updates + 1) * count):
+            k = turn % members
+            loss, metrics = self.model_loss(k, batch)
+            self.models[k].theta.grad = None
+            loss.backward()
+            self.samplers[k].step(self.replay.transitions)
+            track([self.momentum_models[k].theta], [self.models[k].theta], tau)
+        return metrics
+
+    def model_loss(self, k: int, batch: Batch) -> tuple[Tensor, Metrics]:
+        """-log N(s'; f(s, a), sigma^2 I), up to a constant, and the reward's squared error."""
+        d = self.observation_dim
+        out = self.models[k](batch.state_action)[0]
+        error = out[:, :d] - (batch.next_observation - batch.observation)
+        dynamics = error.square().sum(1).mean()
+        reward = (out[:, d] - batch.reward).square().mean()
+        metrics = {"model_error": dynamics.detach() / d, "reward_error": reward.detach()}
+        return dynamics / (2.0 * self.sigma**2) + reward, metrics
+
+    def features(self, observation: Tensor, action: Tensor) -> Tensor:
+        """[phi(s, a), r(s, a), 1] from the momentum copy of the drawn model; differentiable in a."""
+        d = self.observation_dim
+        out = self.momentum_models[self.member](observation, action, frozen=True)[0]
+        reward: Tensor | None = None
+        if self.reward_feature == "learned":
+            reward = out[:, d]
+        elif self.reward_feature == "oracle":
+            reward = self.task.reward(self.standardiser.invert(observation), action)
+        return self.phi(observation + out[:, :d], reward)
+
+    # --- the critic -------------------------------------------------------------------------------------
+
+    def target_q(self, observation: Tensor, action: Tensor) -> Tensor:
+        return self.heads.target(self.features(observation, action))
+
+    def critic_step(self, batch: Batch, target: Tensor) -> Metrics:
+        self.refresh_whitening()
+        with torch.no_grad():
+            features = self.features(batch.observation, batch.action)
+        return self.heads.step(features, target)
+
+    def refresh_whitening(self) -> None:
+        heads = self.heads
+        if isinstance(heads, LinearHeads) and heads.whiten and self.updates % self.config["whiten_every"] == 1:
+            with torch.no_grad():
+                large = self.sample(self.config["whiten_batch"])
+                heads.fit_whitening(self.features(large.observation, large.action))
+
+    def actor_q(self, observation: Tensor, action: Tensor) -> Tensor:
+        return self.heads(self.features(observation, action))
+
+    def track_targets(self, tau: float) -> None:
+        self.heads.track(tau)
+
+    # --- checkpoints ------------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        return {**super().state_dict(), "member": self.member}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super().load_state_dict(state)
+        self.member = state["member"]
+
+
+def train(run: Run) -> None:
+    interact(run, Spede(run))

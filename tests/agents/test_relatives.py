@@ -1,0 +1,137 @@
+"""SPEDE-MLP, SPEDE-REG, DeepSF and SAC: each differs from its parent in the one thing it should."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from algorithms.core.replay import Batch
+from algorithms.deepsf.agent import DeepSuccessorFeatures
+from algorithms.spede.agent import Spede
+from algorithms.spede_mlp.agent import MlpHeads, SpedeMlp
+from algorithms.spede_reg.agent import SpedeReg
+from tests.agents.support import AGENTS, batch_of, fill, make_agent
+
+
+def last_hidden_gradient(agent: SpedeReg, batch: Batch, *, td: float, dynamics: float) -> Tensor:
+    """Gradient of the chosen losses on the layers below the outputs: the representation."""
+    agent.config = {**agent.config, "dynamics_weight": dynamics}
+    out = agent.critic(batch.state_action)
+    target = torch.zeros(len(batch.reward)) if td else out[0, :, 0].detach()
+    loss, _ = agent.critic_loss(out, batch, target)
+    if not td:
+        loss = agent.config["dynamics_weight"] * (
+            (out[..., 1:] - (batch.next_observation - batch.observation)).square().mean((1, 2)).sum()
+        )
+    (gradient,) = torch.autograd.grad(loss, agent.critic.theta)
+    return torch.cat([weight.flatten() for layer in agent.critic.views(gradient)[:-1] for weight, _ in layer])
+
+
+def test_reg_representation_gets_gradients_from_both_losses() -> None:
+    agent = make_agent("spede_reg")
+    assert isinstance(agent, SpedeReg)
+    batch = batch_of(agent)
+    td = last_hidden_gradient(agent, batch, td=1.0, dynamics=0.0)
+    dynamics = last_hidden_gradient(agent, batch, td=0.0, dynamics=0.5)
+    both = last_hidden_gradient(agent, batch, td=1.0, dynamics=0.5)
+    assert td.norm() > 1e-3
+    assert dynamics.norm() > 1e-3
+    torch.testing.assert_close(both, td + dynamics)
+
+
+def test_reg_without_weight_is_sac() -> None:
+    """The same critic, the same data, lambda = 0: the same gradient on all that SAC has."""
+    agent = make_agent("spede_reg", dynamics_weight=0.0)
+    assert isinstance(agent, SpedeReg)
+    batch = batch_of(agent)
+    out = agent.critic(batch.state_action)
+    loss, _ = agent.critic_loss(out, batch, torch.ones(32))
+    torch.testing.assert_close(loss, (out[..., 0] - 1.0).square().mean(1).sum())
+
+
+def test_mlp_heads_alone_learn_from_the_td_error() -> None:
+    agent = make_agent("spede_mlp")
+    assert isinstance(agent, SpedeMlp)
+    assert isinstance(agent.heads, MlpHeads)
+    batch = batch_of(agent)
+    before = {name: {k: v.clone() for k, v in part.state_dict().items()} for name, part in agent.parts.items()
+              if name.startswith(("model", "momentum", "actor", "phi")) and "optimizer" not in name}  # fmt: skip
+    theta = agent.heads.net.theta.detach().clone()
+    agent.critic_step(batch, torch.randn(32))
+    assert not torch.equal(theta, agent.heads.net.theta)
+    for name, state in before.items():
+        for key, value in state.items():
+            assert torch.equal(value, agent.parts[name].state_dict()[key]), name
+
+
+def test_deepsf_features_satisfy_their_bellman_equation_on_a_chain() -> None:
+    """s -> s + 1 on a ring of 5 states whatever the action: psi = (1 - gamma) sum_t gamma^t e(s + t) exactly."""
+    agent = make_agent(
+        "deepsf", gamma=0.5, momentum=0.9, model_lr=1e-3, ensemble=1, features=8, langevin_temperature=0.0,
+        model_hidden=[64, 64],
+    )  # fmt: skip
+    assert isinstance(agent, DeepSuccessorFeatures)
+    ring = torch.randn(5, 3, generator=torch.Generator().manual_seed(0))
+    generator = torch.Generator().manual_seed(1)
+    encoded = torch.randn(5, 8, generator=generator)
+    agent.encoder.theta.data.mul_(0.0)  # the encoder is set by hand below; psi alone learns
+
+    def batch() -> tuple[Batch, Tensor]:
+        start = torch.randint(5, (64,), generator=generator)
+        state, following = ring[start], ring[(start + 1) % 5]
+        action = torch.rand(64, 2, generator=generator) * 2 - 1
+        return Batch(
+            state, action, torch.zeros(64), torch.ones(64), following,
+            torch.cat([state, action], 1), torch.cat([state, following]),
+        ), start  # fmt: skip
+
+    for _ in range(4000):
+        data, start = batch()
+        agent.encoded = encoded[start]
+        loss, _ = agent.model_loss(0, data)
+        agent.models[0].theta.grad = None
+        loss.backward()
+        agent.samplers[0].step(1000)
+        with torch.no_grad():
+            agent.momentum_models[0].theta.lerp_(agent.models[0].theta, 0.1)
+    exact = 0.5 * sum(0.5**t * encoded[(torch.arange(5) + t) % 5] for t in range(40))
+    psi = agent.features(ring, torch.zeros(5, 2))[:, :8]
+    assert (psi - exact).abs().max() < 0.1 * exact.abs().max()
+
+
+def test_deepsf_differs_from_spede_in_the_representation_only() -> None:
+    spede, deepsf = make_agent("spede"), make_agent("deepsf")
+    assert isinstance(deepsf, Spede)
+    assert deepsf.config == spede.config
+    for name in ("critic_step", "actor_step", "bellman_target", "begin_episode", "track_targets", "make_heads"):
+        assert getattr(type(deepsf), name) is getattr(type(spede), name)
+
+
+@pytest.mark.parametrize("algorithm", AGENTS)
+def test_every_agent_learns_a_small_regulation_task(algorithm: str) -> None:
+    """A weak but end-to-end check: the critic's error stays finite and actions stay in the box."""
+    agent = make_agent(algorithm)
+    fill(agent, 300)
+    for _ in range(20):
+        metrics = agent.update(agent.sample(64))
+    assert all(np.isfinite(float(value)) for value in metrics.values())
+    for explore in (True, False):
+        agent.steps = 10_000
+        action = agent.act(np.array([0.3, -1.0, 2.0]), explore=explore)
+        assert action.shape == (2,)
+        assert np.abs(action).max() <= 1.0
+
+
+def test_evaluation_does_not_disturb_training() -> None:
+    agents: list[Any] = [make_agent("spede") for _ in range(2)]
+    for agent in agents:
+        fill(agent, 200)
+        agent.steps = 200
+    agents[0].act(np.zeros(3), explore=False)
+    for agent in agents:
+        agent.update(agent.sample(32))
+    assert torch.equal(agents[0].actor.theta, agents[1].actor.theta)

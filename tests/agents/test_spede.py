@@ -1,0 +1,226 @@
+"""What makes SPEDE SPEDE: the features, who learns from what, the momentum copy, the drawn member."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from algorithms.spede.agent import LinearHeads, Spede, SpectralMap
+from tests.agents.support import batch_of, fill, make_agent, torch_generator
+
+
+def spede(**overrides: Any) -> Spede:
+    agent = make_agent("spede", **overrides)
+    assert isinstance(agent, Spede)
+    return agent
+
+
+def snapshot(agent: Spede) -> dict[str, Tensor]:
+    values = {f"model_{k}": m.theta for k, m in enumerate(agent.models)}
+    values |= {f"momentum_{k}": m.theta for k, m in enumerate(agent.momentum_models)}
+    values |= {"actor": agent.actor.theta, "omega": agent.phi.omega, "b": agent.phi.b}
+    assert isinstance(agent.heads, LinearHeads)
+    values |= {"w": agent.heads.w, "w_target": agent.heads.w_target}
+    return {name: value.detach().clone() for name, value in values.items()}
+
+
+def changed(before: dict[str, Tensor], after: dict[str, Tensor]) -> set[str]:
+    return {name for name in before if not torch.equal(before[name], after[name])}
+
+
+@pytest.mark.parametrize("dim", [1, 3, 11])
+def test_features_converge_to_the_gaussian_kernel_at_rate_one_half(dim: int) -> None:
+    """<phi(x), phi(y)> / m -> exp(-|x - y|^2 / 2 sigma^2), with an error of order m^(-1/2) (Eq. 4)."""
+    sigma = 1.3 * math.sqrt(dim)
+    x, y = (torch.randn(40, dim, generator=torch_generator(seed)) for seed in (1, 2))
+    kernel = torch.exp(-torch.cdist(x, y).square() / (2 * sigma**2))
+    counts, errors = [64, 256, 1024, 4096], []
+    for m in counts:
+        squares = []
+        for draw in range(8):
+            phi = SpectralMap(dim, m, sigma, torch_generator(100 + draw))
+            estimate = phi(x)[:, :m] @ phi(y)[:, :m].T / m
+            squares.append((estimate - kernel).square().mean())
+        errors.append(torch.stack(squares).mean().sqrt().item())
+    slope = np.polyfit(np.log(counts), np.log(errors), 1)[0]
+    assert slope == pytest.approx(-0.5, abs=0.07)
+    assert errors[-1] < 0.02
+
+
+def test_feature_gradients() -> None:
+    phi = SpectralMap(3, 16, 1.5, torch_generator())
+    phi.omega, phi.b = phi.omega.double(), phi.b.double()
+    f = torch.randn(5, 3, dtype=torch.float64, requires_grad=True)
+    r = torch.randn(5, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda f, r: phi(f, r), (f, r))
+    assert torch.autograd.gradcheck(lambda f: phi(f), (f,))
+
+
+def test_only_the_heads_learn_from_the_td_error() -> None:
+    agent = spede(target_every=1)
+    batch = batch_of(agent)
+    before = snapshot(agent)
+    agent.critic_step(batch, torch.randn(32))
+    assert changed(before, snapshot(agent)) == {"w"}
+    assert all(model.theta.grad is None for model in agent.models + agent.momentum_models)
+
+
+def test_only_the_models_learn_from_the_dynamics() -> None:
+    agent = spede(members_per_update=0)
+    before = snapshot(agent)
+    agent.learn_representation(batch_of(agent))
+    names = {f"{kind}_{k}" for kind in ("model", "momentum") for k in range(5)}
+    assert changed(before, snapshot(agent)) == names
+
+
+def test_members_take_turns() -> None:
+    agent = spede(members_per_update=2)
+    batch = batch_of(agent)
+    trained = []
+    for _ in range(5):
+        before = snapshot(agent)
+        agent.learn_representation(batch)
+        agent.updates += 1
+        trained += sorted(name for name in changed(before, snapshot(agent)) if name.startswith("model"))
+    assert sorted(trained) == sorted(2 * [f"model_{k}" for k in range(5)])
+
+
+def test_the_actor_step_moves_the_actor_alone() -> None:
+    agent = spede()
+    batch = batch_of(agent)
+    before = snapshot(agent)
+    agent.actor_step(batch)
+    assert changed(before, snapshot(agent)) == {"actor"}
+    assert all(model.theta.grad is None for model in agent.models + agent.momentum_models)
+
+
+def test_critic_target_and_actor_all_use_the_momentum_copy_of_the_drawn_member() -> None:
+    agent = spede()
+    batch = batch_of(agent)
+    agent.member = 3
+
+    def values() -> tuple[Tensor, ...]:
+        with torch.no_grad():
+            features = agent.features(batch.observation, batch.action)
+            return (
+                features,
+                agent.target_q(batch.observation, batch.action),
+                agent.actor_q(batch.observation, batch.action),
+            )
+
+    before = values()
+    for k, (model, momentum) in enumerate(zip(agent.models, agent.momentum_models, strict=True)):
+        model.theta.data.add_(1.0)
+        if k != 3:
+            momentum.theta.data.add_(1.0)
+    assert all(torch.equal(a, b) for a, b in zip(before, values(), strict=True))
+    agent.momentum_models[3].theta.data.add_(0.1)
+    assert not any(torch.equal(a, b) for a, b in zip(before, values(), strict=True))
+
+
+@pytest.mark.parametrize("per_update", [0, 1])
+def test_momentum_copies_follow_as_fast_however_many_learn_at_once(per_update: int) -> None:
+    agent = spede(momentum=0.9, members_per_update=per_update, model_lr=1e-12, ensemble=5)
+    batch = batch_of(agent)
+    for model in agent.models:
+        model.theta.data.add_(1.0)
+    distance = [m.theta.detach() - c.theta.detach() for m, c in zip(agent.models, agent.momentum_models, strict=True)]
+    for _ in range(10):
+        agent.learn_representation(batch)
+        agent.updates += 1
+    for old, model, copy in zip(distance, agent.models, agent.momentum_models, strict=True):
+        torch.testing.assert_close(model.theta - copy.theta, old * 0.9**10, atol=1e-4, rtol=1e-4)
+
+
+def test_target_heads_follow_every_second_update() -> None:
+    agent = spede(target_every=2, tau=0.25)
+    fill(agent, 200)
+    assert isinstance(agent.heads, LinearHeads)
+    expected = agent.heads.w_target.clone()
+    for update in range(1, 7):
+        agent.update(agent.sample(32))
+        if update % 2 == 0:
+            expected = 0.75 * expected + 0.25 * agent.heads.w
+        torch.testing.assert_close(agent.heads.w_target, expected)
+
+
+def test_a_member_is_drawn_for_each_episode_uniformly() -> None:
+    agent = spede(ensemble=4)
+    counts = np.zeros(4)
+    for _ in range(2000):
+        agent.begin_episode()
+        counts[agent.member] += 1
+    assert np.all(np.abs(counts - 500) < 5 * math.sqrt(500))
+
+
+def test_bellman_target_by_hand() -> None:
+    agent = spede()
+    batch = batch_of(agent, 64)
+    agent.policy_generator.manual_seed(7)
+    target = agent.bellman_target(batch)
+    agent.policy_generator.manual_seed(7)
+    with torch.no_grad():
+        action, log_prob = agent.sample_action(agent.actor(batch.next_observation)[0])
+        q = agent.target_q(batch.next_observation, action).min(0).values
+    expected = batch.reward + 0.99 * batch.continues * (q - agent.log_alpha.exp() * log_prob)
+    torch.testing.assert_close(target, expected)
+    fallen = batch.continues == 0
+    assert fallen.any()
+    assert torch.equal(target[fallen], batch.reward[fallen])
+
+
+@pytest.mark.parametrize(("kind", "extra"), [("none", 1), ("learned", 2), ("oracle", 2)])
+def test_reward_augmentation(kind: str, extra: int) -> None:
+    agent = spede(reward_feature=kind)
+    batch = batch_of(agent)
+    action = batch.action.clone().requires_grad_()
+    features = agent.features(batch.observation, action)
+    assert features.shape == (32, agent.config["features"] + extra)
+    assert torch.equal(features[:, -1], torch.ones(32))
+    if kind == "oracle":
+        expected = agent.task.reward(agent.standardiser.invert(batch.observation), batch.action)
+        torch.testing.assert_close(features[:, -2].detach(), expected)
+    agent.actor_q(batch.observation, action).sum().backward()
+    assert action.grad is not None
+
+
+def test_head_gradient_is_that_of_autograd() -> None:
+    heads = LinearHeads(6, lr=1e-3, whiten=False, ridge=0.0, generator=torch_generator())
+    features, target = torch.randn(20, 6), torch.randn(20)
+    w = heads.w.clone().requires_grad_()
+    (w @ features.T - target).square().mean(1).sum().backward()
+    heads.step(features, target)
+    torch.testing.assert_close(heads.w.grad, w.grad)
+
+
+def test_whitened_heads_solve_an_ill_conditioned_regression_that_plain_adam_does_not() -> None:
+    """Targets along directions in which the features hardly vary."""
+    generator = torch_generator(3)
+    basis = torch.linalg.qr(torch.randn(20, 20, generator=generator)).Q
+    scales = torch.logspace(1, -2, 20)
+    features = torch.randn(4096, 20, generator=generator) * scales @ basis
+    target = features @ (basis.T @ (1.0 / scales))
+    errors = {}
+    for whiten in (False, True):
+        heads = LinearHeads(20, lr=3e-3, whiten=whiten, ridge=1e-6, generator=torch_generator())
+        if whiten:
+            heads.fit_whitening(features)
+        for _ in range(1500):
+            pick = torch.randint(4096, (256,), generator=generator)
+            heads.step(features[pick], target[pick])
+        errors[whiten] = (heads(features) - target).square().mean().item()
+    assert errors[True] < 1e-2
+    assert errors[False] > 100 * errors[True]
+
+
+def test_whitening_makes_the_features_uncorrelated() -> None:
+    features = torch.randn(5000, 6, generator=torch_generator()) @ torch.randn(6, 6, generator=torch_generator(1))
+    heads = LinearHeads(6, lr=1e-3, whiten=True, ridge=0.0, generator=torch_generator())
+    heads.fit_whitening(features)
+    white = features @ heads.whitening
+    torch.testing.assert_close(white.T @ white / 5000, torch.eye(6), atol=1e-3, rtol=0.0)
