@@ -1,0 +1,1 @@
+"""Planning with the true dynamics by random shooting."""
