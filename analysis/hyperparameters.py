@@ -1,0 +1,122 @@
+"""The paper's hyper-parameters beside the resolved config of our labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+from markupsafe import Markup
+
+from analysis.files import records, write_csv, write_text
+from analysis.reference import FOLDER
+from analysis.study import Study
+from analysis.table_formats import _md, tex
+
+TITLE = "Hyper-parameters: the paper's table against the resolved config of this study"
+NOTE = "A value that differs from the paper's is marked ≠; – the agent has no such setting."
+
+
+def published() -> pd.DataFrame:
+    return pd.read_csv(FOLDER / "paper_hyperparameters.csv", dtype=str)
+
+
+def compare(study: Study) -> pd.DataFrame:
+    """Rows: the paper's settings. Columns: `name`, `paper`, then one per label that knows any of them."""
+    table = published()
+    known = {key for keys in table["keys"] for key in keys.split("|")}
+    labels = [label for label in study.labels.values() if known & set(label.config) and label.variant == ""]
+    columns: dict[str, list[str]] = {"name": list(table["name"]), "paper": list(table["value"])}
+    for label in labels:
+        columns[label.title] = [
+            _shown(label.config, row["keys"].split("|"), row["value"]) for row in records(table)
+        ]
+    return pd.DataFrame(columns)
+
+
+def _shown(config: dict[str, Any], keys: list[str], value: str) -> str:
+    for key in keys:
+        name, _, operation = key.partition(":")
+        if name in config:
+            ours = config[name]
+            # A momentum of 0.999 and a tau of 0.001 say the same.
+            ours = 1 - ours if operation == "complement" and isinstance(ours, int | float) else ours
+            text = _text(ours)
+            return text if text == _text(_parse(value)) else f"{text} ≠"
+    return "–"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return "(" + ", ".join(_text(item) for item in value) + ")"
+    return f"{value:.6g}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+
+
+def _parse(value: str) -> Any:
+    if value.startswith("("):
+        return [float(item) for item in value.strip("()").split(",") if item.strip()]
+    return float(value)
+
+
+def write(study: Study) -> None:
+    frame = compare(study)
+    folder = study.directory / "tables"
+    write_csv(folder / "hyperparameters.csv", frame)
+    write_text(folder / "hyperparameters.md", markdown(frame))
+    write_text(folder / "hyperparameters.tex", latex(frame))
+    write_text(folder / "hyperparameters.html", str(html_document(frame)))
+
+
+def _heads(frame: pd.DataFrame) -> list[str]:
+    return ["", "paper", *(str(name) for name in frame.columns[2:])]
+
+
+def markdown(frame: pd.DataFrame) -> str:
+    lines = [
+        f"**{TITLE}**",
+        "",
+        "| " + " | ".join(map(_md, _heads(frame))) + " |",
+        "|---" * len(frame.columns) + "|",
+    ]
+    lines += ["| " + " | ".join(_md(str(cell)) for cell in row) + " |" for row in frame.to_numpy()]
+    return "\n".join([*lines, "", NOTE]) + "\n"
+
+
+def latex(frame: pd.DataFrame) -> str:
+    def cell(value: object) -> str:
+        return tex(str(value).replace("≠", "")) + (r"$\neq$" if "≠" in str(value) else "")
+
+    lines = [
+        r"\begin{table*}[t]",
+        rf"\caption{{{tex(TITLE)}}}",
+        r"\label{tab:hyperparameters}",
+        r"\scriptsize\centering",
+        rf"\begin{{tabular}}{{l{'r' * (len(frame.columns) - 1)}}}",
+        r"\toprule",
+        " & ".join(map(tex, _heads(frame))) + r" \\",
+        r"\midrule",
+        *(" & ".join(map(cell, row)) + r" \\" for row in frame.to_numpy()),
+        r"\bottomrule",
+        r"\end{tabular}",
+        rf"\par {cell(NOTE)}",
+        r"\end{table*}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def html_fragment(frame: pd.DataFrame) -> Markup:
+    head = Markup("").join(Markup('<th scope="col">{}</th>').format(name) for name in _heads(frame))
+    body = Markup("")
+    for name, *cells in frame.to_numpy():
+        line = Markup("").join(Markup("<td>{}</td>").format(cell) for cell in cells)
+        body += Markup('<tr><th scope="row">{}</th>{}</tr>').format(name, line)
+    return Markup(
+        '<div class="scroll" tabindex="0" role="region" aria-label="{}"><table><thead><tr>{}</tr></thead>'
+        '<tbody>{}</tbody></table></div><p class="notes">{}</p>'
+    ).format(TITLE, head, body, NOTE)
+
+
+def html_document(frame: pd.DataFrame) -> Markup:
+    head = Markup(
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{0}</title></head>'
+    ).format(TITLE)
+    return head + Markup("<body><h1>{}</h1>{}</body></html>\n").format(TITLE, html_fragment(frame))
