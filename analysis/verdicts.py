@@ -24,6 +24,8 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 

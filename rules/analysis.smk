@@ -46,12 +46,14 @@ rule aggregate:
         sources=analysis_sources(),
     output:
         FRAMES,
+    params:
+        study=STUDY_DIR,
     log:
         f"{STUDY_DIR}/logs/analysis/aggregate.log",
     conda:
         "../environment.yml"
     shell:
-        "python -m analysis.aggregate {STUDY_DIR} 2> {log}"
+        "python -m analysis.aggregate {params.study} 2> {log}"
 
 
 rule tables:
@@ -66,12 +68,14 @@ rule tables:
             category="Tables",
         ),
         others=expand(f"{STUDY_DIR}/tables/{{id}}.{{kind}}", id=TABLE_IDS, kind=["md", "tex", "csv"]),
+    params:
+        study=STUDY_DIR,
     log:
         f"{STUDY_DIR}/logs/analysis/tables.log",
     conda:
         "../environment.yml"
     shell:
-        "python -m analysis.tables {STUDY_DIR} 2> {log}"
+        "python -m analysis.tables {params.study} 2> {log}"
 
 
 rule curves:
@@ -86,12 +90,14 @@ rule curves:
             category="Curves",
         ),
         others=expand(f"{STUDY_DIR}/figures/{{id}}.{{kind}}", id=FIGURE_IDS, kind=["pdf", "png"]),
+    params:
+        study=STUDY_DIR,
     log:
         f"{STUDY_DIR}/logs/analysis/curves.log",
     conda:
         "../environment.yml"
     shell:
-        "python -m analysis.curves {STUDY_DIR} 2> {log}"
+        "python -m analysis.curves {params.study} 2> {log}"
 
 
 rule reliability:
@@ -110,12 +116,14 @@ rule reliability:
             f"{STATISTICS}/{{name}}.csv",
             name=["aggregates", "profiles", "improvement", "intervals", "normalisation", "left_out"],
         ),
+    params:
+        study=STUDY_DIR,
     log:
         f"{STUDY_DIR}/logs/analysis/reliability.log",
     conda:
         "../environment.yml"
     shell:
-        "python -m analysis.reliability {STUDY_DIR} 2> {log}"
+        "python -m analysis.reliability {params.study} 2> {log}"
 
 
 rule verdicts:
@@ -132,12 +140,14 @@ rule verdicts:
         others=expand(f"{STUDY_DIR}/figures/verdicts.{{kind}}", kind=["pdf", "png"]),
         verdicts=f"{STATISTICS}/verdicts.csv",
         counts=f"{STATISTICS}/verdict_counts.csv",
+    params:
+        study=STUDY_DIR,
     log:
         f"{STUDY_DIR}/logs/analysis/verdicts.log",
     conda:
         "../environment.yml"
     shell:
-        "python -m analysis.verdicts {STUDY_DIR} 2> {log}"
+        "python -m analysis.verdicts {params.study} 2> {log}"
 
 
 rule audit:
@@ -152,12 +162,14 @@ rule audit:
         markdown=f"{STUDY_DIR}/tables/audit.md",
         findings=f"{STATISTICS}/audit.csv",
         claims=f"{STATISTICS}/claims.csv",
+    params:
+        study=STUDY_DIR,
     log:
         f"{STUDY_DIR}/logs/analysis/audit.log",
     conda:
         "../environment.yml"
     shell:
-        "python -m analysis.audit {STUDY_DIR} 2> {log}"
+        "python -m analysis.audit {params.study} 2> {log}"
 
 
 rule page:
@@ -169,9 +181,11 @@ rule page:
         sources=analysis_sources(),
     output:
         report(f"{STUDY_DIR}/report/index.html", caption="../analysis/captions/page.rst", category="Page"),
+    params:
+        study=STUDY_DIR,
     log:
         f"{STUDY_DIR}/logs/analysis/page.log",
     conda:
         "../environment.yml"
     shell:
-        "python -m analysis.report {STUDY_DIR} 2> {log}"
+        "python -m analysis.report {params.study} 2> {log}"
