@@ -1,0 +1,1 @@
+"""LC3: posterior sampling of a kernelised dynamics model, planning by MPPI."""
