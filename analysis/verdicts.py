@@ -23,7 +23,6 @@ counts also say how many of them survive Holm's correction over all tested cells
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-
 from typing import Any
 
 import numpy as np

@@ -1,5 +1,18 @@
 # From finished runs to tables, figures, statistics and the page. Every rule is one command of the package
 # `analysis`; its sources are inputs, so that editing them renders again and retrains nothing.
+from functools import partial
+
+from analysis import workflow as products
+
+STUDY_FILE = f"{STUDY_DIR}/study.json"
+FRAMES = products.statistics_files(STUDY_DIR, products.FRAMES)
+TABLE_IDS = [*(table["id"] for table in STUDY.tables), "hyperparameters"]
+FIGURE_IDS = [figure["id"] for figure in STUDY.figures]
+OVERALL_IDS = products.OVERALL_FIGURES
+ANALYSIS_SOURCES = products.source_files(Path(workflow.basedir))
+analysis_targets = partial(products.target_files, STUDY_DIR, TABLE_IDS, FIGURE_IDS)
+
+
 localrules:
     aggregate,
     tables,
@@ -10,44 +23,16 @@ localrules:
     page,
 
 
-STATISTICS = f"{STUDY_DIR}/statistics"
-FRAMES = [
-    f"{STATISTICS}/{name}"
-    for name in ("finals.csv", "cells.csv", "curves.csv", "costs.csv", "problems.csv", "provenance.json")
-]
-TABLE_IDS = [table["id"] for table in STUDY.tables] + ["hyperparameters"]
-FIGURE_IDS = [figure["id"] for figure in STUDY.figures]
-OVERALL_IDS = ["aggregates", "profiles", "improvement"]
-
-
-def analysis_sources():
-    """All files of the package but the theory, which stands alone, and the made-up study."""
-    root = Path(workflow.basedir)
-    kinds = (".py", ".csv", ".json", ".j2", ".css", ".js")
-    found = (path.relative_to(root) for path in sorted((root / "analysis").rglob("*")) if path.suffix in kinds)
-    return [path.as_posix() for path in found if path.parts[1] != "theory" and path.name != "synthetic.py"]
-
-
-def analysis_targets():
-    """What `rule all` asks of the analysis."""
-    return [
-        f"{STUDY_DIR}/report/index.html",
-        expand(f"{STUDY_DIR}/tables/{{id}}.{{kind}}", id=TABLE_IDS, kind=["md", "tex", "csv", "html"]),
-        expand(f"{STUDY_DIR}/figures/{{id}}.{{kind}}", id=[*FIGURE_IDS, *OVERALL_IDS, "verdicts"], kind=["pdf", "svg", "png"]),
-        f"{STUDY_DIR}/tables/audit.md",
-    ]
-
-
 rule aggregate:
     """Run directories to tidy frames: final performance, curves, costs, problems."""
     input:
-        study=f"{STUDY_DIR}/study.json",
+        study=STUDY_FILE,
         manifests=all_manifests(),
-        sources=analysis_sources(),
+        sources=ANALYSIS_SOURCES,
     output:
         FRAMES,
     params:
-        study=STUDY_DIR,
+        study=subpath(input.study, parent=True),
     log:
         f"{STUDY_DIR}/logs/analysis/aggregate.log",
     conda:
@@ -59,17 +44,18 @@ rule aggregate:
 rule tables:
     """The paper's tables with our figures beside the paper's and MBBL's."""
     input:
+        study=STUDY_FILE,
         frames=FRAMES,
-        sources=analysis_sources(),
+        sources=ANALYSIS_SOURCES,
     output:
         html=report(
-            expand(f"{STUDY_DIR}/tables/{{id}}.html", id=TABLE_IDS),
+            products.table_files(STUDY_DIR, TABLE_IDS, ["html"]),
             caption="../analysis/captions/table.rst",
             category="Tables",
         ),
-        others=expand(f"{STUDY_DIR}/tables/{{id}}.{{kind}}", id=TABLE_IDS, kind=["md", "tex", "csv"]),
+        others=products.table_files(STUDY_DIR, TABLE_IDS, ["md", "tex", "csv"]),
     params:
-        study=STUDY_DIR,
+        study=subpath(input.study, parent=True),
     log:
         f"{STUDY_DIR}/logs/analysis/tables.log",
     conda:
@@ -81,17 +67,18 @@ rule tables:
 rule curves:
     """Return against environment steps."""
     input:
+        study=STUDY_FILE,
         frames=FRAMES,
-        sources=analysis_sources(),
+        sources=ANALYSIS_SOURCES,
     output:
         svg=report(
-            expand(f"{STUDY_DIR}/figures/{{id}}.svg", id=FIGURE_IDS),
+            products.figure_files(STUDY_DIR, FIGURE_IDS, ["svg"]),
             caption="../analysis/captions/curves.rst",
             category="Curves",
         ),
-        others=expand(f"{STUDY_DIR}/figures/{{id}}.{{kind}}", id=FIGURE_IDS, kind=["pdf", "png"]),
+        others=products.figure_files(STUDY_DIR, FIGURE_IDS, ["pdf", "png"]),
     params:
-        study=STUDY_DIR,
+        study=subpath(input.study, parent=True),
     log:
         f"{STUDY_DIR}/logs/analysis/curves.log",
     conda:
@@ -103,21 +90,19 @@ rule curves:
 rule reliability:
     """Aggregates over tasks with stratified bootstrap intervals (rliable)."""
     input:
+        study=STUDY_FILE,
         frames=FRAMES,
-        sources=analysis_sources(),
+        sources=ANALYSIS_SOURCES,
     output:
         svg=report(
-            expand(f"{STUDY_DIR}/figures/{{id}}.svg", id=OVERALL_IDS),
+            products.figure_files(STUDY_DIR, OVERALL_IDS, ["svg"]),
             caption="../analysis/captions/reliability.rst",
             category="Overall",
         ),
-        others=expand(f"{STUDY_DIR}/figures/{{id}}.{{kind}}", id=OVERALL_IDS, kind=["pdf", "png"]),
-        statistics=expand(
-            f"{STATISTICS}/{{name}}.csv",
-            name=["aggregates", "profiles", "improvement", "intervals", "normalisation", "left_out"],
-        ),
+        others=products.figure_files(STUDY_DIR, OVERALL_IDS, ["pdf", "png"]),
+        statistics=products.statistics_files(STUDY_DIR, [f"{name}.csv" for name in products.OVERALL_STATISTICS]),
     params:
-        study=STUDY_DIR,
+        study=subpath(input.study, parent=True),
     log:
         f"{STUDY_DIR}/logs/analysis/reliability.log",
     conda:
@@ -129,19 +114,20 @@ rule reliability:
 rule verdicts:
     """Reproduced, better, worse, inconclusive or not run: one verdict per published figure."""
     input:
+        study=STUDY_FILE,
         frames=FRAMES,
-        sources=analysis_sources(),
+        sources=ANALYSIS_SOURCES,
     output:
         svg=report(
             f"{STUDY_DIR}/figures/verdicts.svg",
             caption="../analysis/captions/verdicts.rst",
             category="Verdicts",
         ),
-        others=expand(f"{STUDY_DIR}/figures/verdicts.{{kind}}", kind=["pdf", "png"]),
-        verdicts=f"{STATISTICS}/verdicts.csv",
-        counts=f"{STATISTICS}/verdict_counts.csv",
+        others=products.figure_files(STUDY_DIR, ["verdicts"], ["pdf", "png"]),
+        verdicts=f"{STUDY_DIR}/statistics/verdicts.csv",
+        counts=f"{STUDY_DIR}/statistics/verdict_counts.csv",
     params:
-        study=STUDY_DIR,
+        study=subpath(input.study, parent=True),
     log:
         f"{STUDY_DIR}/logs/analysis/verdicts.log",
     conda:
@@ -153,17 +139,19 @@ rule verdicts:
 rule audit:
     """Where the paper disagrees with MBBL, with itself and with its own text."""
     input:
-        study=f"{STUDY_DIR}/study.json",
-        sources=analysis_sources(),
+        study=STUDY_FILE,
+        sources=ANALYSIS_SOURCES,
     output:
         html=report(
-            f"{STUDY_DIR}/tables/audit.html", caption="../analysis/captions/audit.rst", category="Audit"
+            f"{STUDY_DIR}/tables/audit.html",
+            caption="../analysis/captions/audit.rst",
+            category="Audit",
         ),
         markdown=f"{STUDY_DIR}/tables/audit.md",
-        findings=f"{STATISTICS}/audit.csv",
-        claims=f"{STATISTICS}/claims.csv",
+        findings=f"{STUDY_DIR}/statistics/audit.csv",
+        claims=f"{STUDY_DIR}/statistics/claims.csv",
     params:
-        study=STUDY_DIR,
+        study=subpath(input.study, parent=True),
     log:
         f"{STUDY_DIR}/logs/analysis/audit.log",
     conda:
@@ -175,14 +163,19 @@ rule audit:
 rule page:
     """The report page: one self-contained file."""
     input:
+        study=STUDY_FILE,
         frames=FRAMES,
         reliability=rules.reliability.output.statistics,
         verdicts=rules.verdicts.output.verdicts,
-        sources=analysis_sources(),
+        sources=ANALYSIS_SOURCES,
     output:
-        report(f"{STUDY_DIR}/report/index.html", caption="../analysis/captions/page.rst", category="Page"),
+        report(
+            f"{STUDY_DIR}/report/index.html",
+            caption="../analysis/captions/page.rst",
+            category="Page",
+        ),
     params:
-        study=STUDY_DIR,
+        study=subpath(input.study, parent=True),
     log:
         f"{STUDY_DIR}/logs/analysis/page.log",
     conda:
