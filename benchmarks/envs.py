@@ -67,6 +67,7 @@ def start_alike(ours: envs_mbbl.MbblEnv, theirs: Any) -> None:
     """Give gymnasium's environment the state of ours."""
     theirs.reset()
     if isinstance(ours, MujocoEnv):
+        mujoco.mj_resetData(theirs.model, theirs.data)  # also the solver's warm start
         theirs.set_state(ours.data.qpos.copy(), ours.data.qvel.copy())
     else:
         assert isinstance(ours, ClassicEnv)

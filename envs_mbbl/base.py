@@ -99,16 +99,21 @@ class MbblEnv(gymnasium.Env[Floats, Any]):
 
     def _control(self, action: Any) -> Any:
         """The action in MBBL's units. `ValueError` unless it has the right shape and finite real numbers."""
-        action = self._checked(action).astype(np.float64)
-        size = action.dot(action)
-        if not math.isfinite(size) and not np.isfinite(action).all():  # exact, but slow
+        array = self._checked(action)
+        values = array.tolist()  # on so few numbers Python's own functions are faster than numpy's
+        if not math.isfinite(sum(values)) and not all(map(math.isfinite, values)):
             raise self._not_finite(action)
+        array = array.astype(np.float64)
         if self.raw_actions:
-            return action
-        return self.task.scaled(action) if size <= 1.0 else self.task.control(action)  # clipping is slow, too
+            return array
+        inside = min(values) >= -1.0 and max(values) <= 1.0
+        return self.task.scaled(array) if inside else self.task.control(array)
 
     def _checked(self, action: Any) -> NDArray[Any]:
-        array = action if type(action) is np.ndarray else np.asarray(action)
+        try:
+            array = action if type(action) is np.ndarray else np.asarray(action)
+        except ValueError as error:
+            raise ValueError(f"{self.task.name}: action {action!r} is not an array") from error
         if array.shape != self._action_shape:
             raise ValueError(f"{self.task.name}: action of shape {array.shape}, not {self._action_shape}")
         if array.dtype.kind not in "fiu":

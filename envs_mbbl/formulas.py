@@ -27,6 +27,11 @@ def components(x: Array) -> Array:
     return x if x.ndim == 1 else library(x).moveaxis(x, -1, 0)
 
 
+def number(condition: Array, s: Array) -> Array:
+    """1 or 0, of the type of the state's components."""
+    return condition.astype(s.dtype) if library(s) is np else condition.to(s.dtype)
+
+
 def sum_of_squares(x: Array) -> Array:
     return x.dot(x) if x.ndim == 1 else (x * x).sum(0)
 
@@ -80,7 +85,7 @@ def upright(velocity: int, height: float, fallen: Termination | None = None) -> 
 
     def reward(s: Array, a: Array) -> Array:
         low = s[0] - height
-        alive = 1.0 if fallen is None else 1.0 * ~fallen(s)
+        alive = 1.0 if fallen is None else number(~fallen(s), s)
         return s[velocity] - 3.0 * low * low - 0.1 * sum_of_squares(a) + alive
 
     return reward
@@ -89,7 +94,7 @@ def upright(velocity: int, height: float, fallen: Termination | None = None) -> 
 def slim_humanoid(s: Array, a: Array) -> Array:
     """5 is paid while the start state stands, in the task without early termination too."""
     standing = (s[0] >= 1.0) & (s[0] <= 2.0)
-    return (0.25 / 0.015) * s[22] - 0.1 * sum_of_squares(a) + 5.0 * standing
+    return (0.25 / 0.015) * s[22] - 0.1 * sum_of_squares(a) + 5.0 * number(standing, s)
 
 
 def humanoid(s: Array, a: Array) -> Array:

@@ -22,6 +22,9 @@ def load_model(file_name: str) -> mujoco.MjModel:
     # file in the working directory. What it asks for instead gives the same model, bit by bit.
     total_mass = spec.compiler.settotalmass
     spec.compiler.settotalmass = -1
+    # MuJoCo's answer to a diverging simulation is to start again from the initial state, silently. Not here:
+    # the numbers that are not finite come out, and `step` raises an error.
+    spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
     model = spec.compile()
     if total_mass > 0:
         mujoco.mj_setTotalmass(model, total_mass)
