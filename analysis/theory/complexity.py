@@ -107,34 +107,25 @@ def bound_table() -> pd.DataFrame:
 def draw(eluder: pd.DataFrame, covering: pd.DataFrame, bound: pd.DataFrame, out: Path) -> None:
     figure, (left, middle, right) = figures.panels(3)
     for i, features in enumerate(FEATURES):
-        part = eluder[eluder.d_phi == features]
-        left.plot(part.ratio, part.stated, color=figures.CYCLE[i], label=f"$d_φ$ = {features}: bound")
-        left.plot(part.ratio, part.lower, figures.MARKERS[i], color=figures.CYCLE[i], label="   a sequence")
+        part, color = eluder[eluder.d_phi == features], figures.CYCLE[i]
+        left.plot(part.ratio, part.stated, color=color, label=f"$d_φ$ = {features}")
+        left.plot(part.ratio, part.lower, figures.MARKERS[i], color=color)
     left.set(
         xscale="log",
         xlabel="W B / ε",
         ylabel="eluder dimension",
-        title="eluder dimension: holds",
-        ylim=(0.0, 1.45 * eluder.stated.max()),
+        title="eluder: bound, and a sequence (marks)",
     )
-    left.legend(loc="upper left", ncols=2, fontsize=7)
+    left.legend(loc="upper left")
     for i, outputs in enumerate(OUTPUTS):
         part, color = covering[covering.d == outputs], figures.CYCLE[i]
-        middle.plot(
-            part.ratio, part.packing, figures.MARKERS[i], color=color, label=f"d = {outputs}: at least"
-        )
-        middle.plot(part.ratio, part.corrected, color=color, lw=1.0, label=f"(1 + 2BW/ε)$^{{{outputs}}}$")
+        middle.plot(part.ratio, part.corrected, color=color, lw=1.0, label=f"exponent $d_φ d$, d = {outputs}")
+        middle.plot(part.ratio, part.packing, figures.MARKERS[i], color=color)
     stated = covering[covering.d == 1]
-    middle.plot(stated.ratio, stated.stated, color=figures.INK, ls="--", label="as displayed")
-    middle.set(
-        xscale="log",
-        yscale="log",
-        xlabel="W B / ε",
-        ylabel="covering number",
-        title="covering number, $d_φ$ = 1: exponent $d_φ d$",
-    )
-    middle.legend(loc="upper left", fontsize=7, ncols=2)
-    middle.set_ylim(0.7, 1e11)
+    middle.plot(stated.ratio, stated.stated, color=figures.INK, ls="--", label="exponent $d_φ$ (displayed)")
+    middle.set(xscale="log", yscale="log", xlabel="W B / ε", ylabel="covering number")
+    middle.set(title="covering, $d_φ$ = 1: bound, certificate (marks)", ylim=(0.7, 1e10))
+    middle.legend(loc="upper left")
     right.plot(bound.episodes, bound.bound, color=figures.BLUE, label="explicit bound, all constants")
     right.plot(bound.episodes, bound.trivial, color=figures.REFERENCE, ls="--", label="H K (always true)")
     right.set(

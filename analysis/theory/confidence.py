@@ -140,8 +140,14 @@ def draw(rich: pd.DataFrame, walks: pd.DataFrame, out: Path) -> None:
     )
     left.plot(rich.episodes, rich.displayed, color=figures.VERMILION, ls="--", label="β as displayed (H α)")
     left.plot(rich.episodes, rich.corrected, color=figures.BLUE, label="β with K H α")
-    left.set(xscale="log", yscale="log", xlabel="episodes K", ylabel="squared distance", title="a rich class")
-    left.legend()
+    left.set(
+        xscale="log",
+        yscale="log",
+        xlabel="episodes K",
+        ylabel="squared distance",
+        title="a class with log N(F, α) = 0",
+    )
+    left.legend(loc="lower right")
     for i, shift in enumerate(SHIFTS):
         part = walks[walks["shift"] == shift]
         right.errorbar(

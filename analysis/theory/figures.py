@@ -45,6 +45,7 @@ STYLE: dict[Any, Any] = {
     "lines.markersize": 4,
     "errorbar.capsize": 2,
     "figure.constrained_layout.use": True,
+    "figure.constrained_layout.wspace": 0.06,
     "savefig.dpi": 150,
 }
 

@@ -82,17 +82,24 @@ def draw(table: pd.DataFrame, out: Path) -> None:
             color=color,
             marker=marker,
         )
+        lossy = part[part.policy_loss > 0.0]
+        loss, error = lossy.policy_loss / horizon, lossy.policy_loss_se / horizon
         losses.errorbar(
-            part.m, part.policy_loss / horizon, part.policy_loss_se / horizon, color=color, marker=marker
-        )
+            lossy.m, loss, [0.0 * error, error], color=color, marker=marker
+        )  # the log axis: upper half
     fit = FEATURE_COUNTS[FEATURE_COUNTS >= FIRST_OF_FIT].astype(np.float64)
     anchor = float(table[(table.horizon == HORIZONS[0]) & (table.m == FIRST_OF_FIT)].q_error.iloc[0])
     figures.reference_slope(errors, fit, 0.6 * anchor, -0.5, "$m^{-1/2}$")
     errors.set(xscale="log", yscale="log", ylabel="sup |Q from features − Q exact|", title="action values")
-    errors.legend()
-    losses.set(xscale="log", ylabel="(V* − V of its greedy policy) / H", title="what the policy loses")
-    losses.set_yscale("symlog", linthresh=1e-6)
-    losses.set_ylim(bottom=0.0)
+    errors.set_ylim(top=300.0)
+    errors.legend(loc="upper right")
+    losses.set(
+        xscale="log",
+        yscale="log",
+        ylabel="(V* − V of its policy) / H",
+        title="what its policy loses (no mark: 0)",
+    )
+    losses.set_ylim(1e-7, 0.1)
     for ax in (errors, losses):
         ax.set_xlabel("number of features m")
     figures.save(figure, out, "planning")

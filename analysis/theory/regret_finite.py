@@ -13,7 +13,7 @@ from analysis.theory.episodes import random_play_regret
 from analysis.theory.finite_class import draw_world, learn, tabulate
 from analysis.theory.regulator import Regulator, variants
 
-MODELS, EPISODES, SEED = 128, 300, 75
+MODELS, EPISODES, SEED = 128, 150, 75
 DELTA = 1.0 / (
     4.0 * EPISODES
 )  # so that the chances of leaving the confidence set sum to 1/2 (see docs/theory.md)
