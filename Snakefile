@@ -14,6 +14,11 @@ include: "rules/analysis.smk"
 include: "rules/theory.smk"
 
 
+onerror:
+    # runs have failed: show what there is, with the gaps marked, rather than nothing
+    shell(f"python -m analysis {STUDY_DIR}")
+
+
 rule all:
     default_target: True
     input:

@@ -47,7 +47,7 @@ def planned_run(wildcards):
 
 def train_sources(wildcards):
     """Exactly the files that can change the run's result: an edit of any of them retrains it."""
-    return [path.as_posix() for path in source_files(STUDY.labels[wildcards.label].algorithm)]
+    return [path.as_posix() for path in source_files(STUDY.labels[wildcards.label].algorithm, wildcards.task)]
 
 
 def train_arguments(wildcards):

@@ -95,7 +95,9 @@ class Run:
         self.step = 0
         self.interrupted_by: str | None = None  # set by the signal handler, acted on at the next safe point
         self.env = BoundaryEnv(self)
-        self.store = CheckpointStore(directory, fingerprint(settings.algorithm, asdict(settings)))
+        self.store = CheckpointStore(
+            directory, fingerprint(settings.algorithm, settings.task, asdict(settings))
+        )
         self.progress = Progress(
             directory, f"{settings.label} {settings.task} {settings.seed}", self.steps, attempt
         )

@@ -16,17 +16,22 @@ from pathlib import Path
 from typing import Any
 
 from algorithms.core.config import PROJECT_ROOT, load_algorithm
+from envs_mbbl.tasks import TASKS
 
 PACKAGES = ("algorithms", "envs_mbbl")
 NUMERICAL_LIBRARIES = ("torch", "numpy", "gymnasium", "mujoco", "scipy", "stable-baselines3", "sb3-contrib")
 
 
-def source_files(algorithm: str, root: Path = PROJECT_ROOT) -> list[Path]:
-    """Every file of the project, relative to its root, that can change what a run of `algorithm` does."""
+@cache
+def source_files(algorithm: str, task: str, root: Path = PROJECT_ROOT) -> tuple[Path, ...]:
+    """Every file of the project, relative to its root, that can change what a run does."""
     family = (algorithm, *load_algorithm(algorithm, root).ancestors)
     configs = {Path("algorithms") / folder / "config.yaml" for folder in family}
-    modules = _closure(("algorithms.core.train", f"algorithms.{algorithm}.agent"), root)
-    return sorted(configs | modules)
+    simulator = TASKS[task].simulator.partition(":")[0]  # the one module that is loaded by its name
+    modules = _closure(
+        ("algorithms.core.train", f"algorithms.{algorithm}.agent", f"envs_mbbl.{simulator}"), root
+    )
+    return tuple(sorted(configs | modules))
 
 
 def _closure(start: Iterable[str], root: Path) -> set[Path]:
@@ -41,14 +46,15 @@ def _closure(start: Iterable[str], root: Path) -> set[Path]:
     return found
 
 
-def _files_of_module(module: str, root: Path) -> list[Path]:
+@cache
+def _files_of_module(module: str, root: Path) -> tuple[Path, ...]:
     """The module's file and the `__init__.py` of every package on the way to it."""
     parts = module.split(".")
     if parts[0] not in PACKAGES:
-        return []
+        return ()
     packages = [Path(*parts[:depth]) / "__init__.py" for depth in range(1, len(parts) + 1)]
     candidates = [*packages, Path(*parts[:-1], parts[-1] + ".py")]
-    return [path for path in candidates if (root / path).is_file()]
+    return tuple(path for path in candidates if (root / path).is_file())
 
 
 @cache
@@ -72,13 +78,13 @@ def library_versions(names: Iterable[str] = NUMERICAL_LIBRARIES) -> dict[str, st
     return {name: version(name) for name in names}
 
 
-def fingerprint(algorithm: str, settings: Mapping[str, Any], root: Path = PROJECT_ROOT) -> str:
+def fingerprint(algorithm: str, task: str, settings: Mapping[str, Any], root: Path = PROJECT_ROOT) -> str:
     """A hash of all that decides the bytes of a run's results: settings, sources, library versions."""
     content = {
         "settings": settings,
         "sources": {
             path.as_posix(): hashlib.sha256((root / path).read_bytes()).hexdigest()
-            for path in source_files(algorithm, root)
+            for path in source_files(algorithm, task, root)
         },
         "versions": library_versions(),
     }

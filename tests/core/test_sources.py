@@ -11,7 +11,7 @@ from algorithms.core.sources import fingerprint, source_files
 
 
 def names(algorithm: str, root: Path) -> set[str]:
-    return {path.as_posix() for path in source_files(algorithm, root)}
+    return {path.as_posix() for path in source_files(algorithm, "Pendulum", root)}
 
 
 def test_own_files_core_and_environments_but_no_other_algorithm(root: Path) -> None:
@@ -31,10 +31,18 @@ def test_a_folder_imports_another_only_if_it_extends_it(root: Path, algorithm: s
     permitted = {"core", algorithm, *load_algorithm(algorithm).ancestors}
     folders = {
         path.parts[1]
-        for path in source_files(algorithm, root)
+        for path in source_files(algorithm, "Pendulum", root)
         if path.parts[0] == "algorithms" and len(path.parts) > 2
     }
     assert folders <= permitted
+
+
+def test_the_simulator_of_the_task_and_no_other(root: Path) -> None:
+    pendulum, hopper = (
+        {path.name for path in source_files("random", task, root)} for task in ("Pendulum", "Hopper-ET")
+    )
+    assert "classic.py" in pendulum - hopper
+    assert "locomotion.py" in hopper - pendulum
 
 
 def make_tree(root: Path) -> None:
@@ -52,6 +60,7 @@ def make_tree(root: Path) -> None:
         "algorithms/core/sac.py": "",
         "envs_mbbl/__init__.py": "",
         "envs_mbbl/walker.py": "",
+        "envs_mbbl/classic.py": "",
     }
     for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -64,17 +73,17 @@ def test_relative_lazy_and_package_imports(tmp_path: Path) -> None:
         *("algorithms/__init__.py", "algorithms/core/__init__.py", "algorithms/core/train.py"),
         *("algorithms/core/run.py", "algorithms/core/sac.py", "algorithms/a/__init__.py"),
         *("algorithms/a/agent.py", "algorithms/a/parts.py", "algorithms/a/config.yaml"),
-        *("envs_mbbl/__init__.py", "envs_mbbl/walker.py"),
+        *("envs_mbbl/__init__.py", "envs_mbbl/walker.py", "envs_mbbl/classic.py"),
     }
 
 
 def test_the_fingerprint_follows_settings_and_sources(tmp_path: Path) -> None:
     make_tree(tmp_path)
-    first = fingerprint("a", {"seed": 1}, tmp_path)
-    assert fingerprint("a", {"seed": 1}, tmp_path) == first
-    assert fingerprint("a", {"seed": 2}, tmp_path) != first
+    first = fingerprint("a", "Pendulum", {"seed": 1}, tmp_path)
+    assert fingerprint("a", "Pendulum", {"seed": 1}, tmp_path) == first
+    assert fingerprint("a", "Pendulum", {"seed": 2}, tmp_path) != first
     (tmp_path / "algorithms/a/README.md").write_text("words")
     (tmp_path / "algorithms/core/other.py").write_text("x = 1")
-    assert fingerprint("a", {"seed": 1}, tmp_path) == first
+    assert fingerprint("a", "Pendulum", {"seed": 1}, tmp_path) == first
     (tmp_path / "algorithms/a/parts.py").write_text("x = 1")
-    assert fingerprint("a", {"seed": 1}, tmp_path) != first
+    assert fingerprint("a", "Pendulum", {"seed": 1}, tmp_path) != first
