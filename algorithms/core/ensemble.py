@@ -225,3 +225,42 @@ class EnsembleTrainer:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.ensemble.load_state_dict(state["ensemble"])
         self.optimizer.load_state_dict(state["optimizer"])
+
+
+class EarlyStopping:
+    """Keeps the parameters of each member at its least held-out error; asks to stop when all have stalled."""
+
+    def __init__(self, ensemble: Ensemble, patience: int) -> None:
+        self.ensemble, self.patience = ensemble, patience
+        self.restart()
+
+    def restart(self) -> None:
+        """New data: what was best before has no meaning now."""
+        self.least = torch.full((self.ensemble.members,), math.inf)
+        self.stalled = torch.zeros(self.ensemble.members, dtype=torch.int64)
+        self.best = [parameter.detach().clone() for parameter in self._parameters()]
+
+    def _parameters(self) -> list[nn.Parameter]:
+        return [*self.ensemble.weights, *self.ensemble.biases]
+
+    @torch.no_grad()
+    def judge(self, held_out: np.ndarray) -> bool:
+        """After an epoch: remember what got better; True if no member did for `patience` epochs."""
+        errors = self.ensemble.squared_error(*inputs_and_targets(held_out))
+        better = errors < self.least
+        self.least = torch.where(better, errors, self.least)
+        self.stalled = torch.where(better, 0, self.stalled + 1)
+        for best, parameter in zip(self.best, self._parameters(), strict=True):
+            best[better] = parameter.detach()[better]
+        return bool((self.stalled >= self.patience).all())
+
+    @torch.no_grad()
+    def restore(self) -> None:
+        for best, parameter in zip(self.best, self._parameters(), strict=True):
+            parameter.copy_(best)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"least": self.least, "stalled": self.stalled, "best": self.best}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.least, self.stalled, self.best = state["least"], state["stalled"], state["best"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,24 +17,31 @@ def results(directory: Path) -> dict[str, bytes]:
     return {name: (directory / name).read_bytes() for name in RESULTS}
 
 
-def train(algorithm: str, task: str, out: Path, *, steps: int, extra: tuple[str, ...] = ()) -> int:
+def train(algorithm: str, task: str, out: Path, *, steps: int) -> int:
     return command.main(
         [
             *("--algorithm", algorithm, "--task", task, "--steps", str(steps), "--scale", "smoke"),
             *("--evaluate-every", str(steps // 3), "--evaluation-episodes", "1", "--out", str(out)),
-            *extra,
         ]
     )
 
 
-def interrupt_at(steps: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    """At the first safe point after each of these steps the run believes that SIGTERM has come."""
+def interrupt_when(due: Callable[[Run], bool], monkeypatch: pytest.MonkeyPatch) -> None:
+    """At every safe point at which `due` says so the run believes that SIGTERM has come."""
     original = Run.safe_point
 
     def safe_point(self: Run) -> None:
-        if steps and self.step >= steps[0]:
-            steps.pop(0)
+        if due(self):
             self.interrupted_by = "SIGTERM"
         original(self)
 
     monkeypatch.setattr(Run, "safe_point", safe_point)
+
+
+def interrupt_at_steps(steps: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the first safe point at or after each of these steps."""
+
+    def due(run: Run) -> bool:
+        return bool(steps) and run.step >= steps[0] and steps.pop(0) >= 0
+
+    interrupt_when(due, monkeypatch)

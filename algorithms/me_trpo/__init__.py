@@ -1,0 +1,1 @@
+"""ME-TRPO: TRPO on rollouts that are imagined with an ensemble."""
