@@ -71,24 +71,16 @@ def reacher(s: Array, a: Array) -> Array:
 # --- locomotion ---
 
 
-def forward(velocity: int, control_cost: float) -> Reward:
+def forward(s: Array, a: Array, *, velocity: int, control_cost: float) -> Array:
     """The velocity in s[velocity], less a cost of the action."""
-
-    def reward(s: Array, a: Array) -> Array:
-        return s[velocity] - control_cost * sum_of_squares(a)
-
-    return reward
+    return s[velocity] - control_cost * sum_of_squares(a)
 
 
-def upright(velocity: int, height: float, fallen: Termination | None = None) -> Reward:
+def upright(s: Array, a: Array, *, velocity: int, height: float, fallen: Termination | None = None) -> Array:
     """Also for a torso near a height, and 1 for being alive: always, or unless the start state is fallen."""
-
-    def reward(s: Array, a: Array) -> Array:
-        low = s[0] - height
-        alive = 1.0 if fallen is None else number(~fallen(s), s)
-        return s[velocity] - 3.0 * low * low - 0.1 * sum_of_squares(a) + alive
-
-    return reward
+    low = s[0] - height
+    alive = 1.0 if fallen is None else number(~fallen(s), s)
+    return s[velocity] - 3.0 * low * low - 0.1 * sum_of_squares(a) + alive
 
 
 def slim_humanoid(s: Array, a: Array) -> Array:

@@ -5,6 +5,7 @@ Light to import: neither gymnasium, nor MuJoCo, nor torch. `envs_mbbl.make(name)
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
@@ -78,18 +79,24 @@ _ALL = (
     Task("MountainCar", "MountainCar", "gym_mountain", 2, 1, 200, "classic:MountainCar",
          formulas.mountain_car),
     Task("Reacher", "Reacher", "gym_reacher", 11, 2, 50, "reacher:Reacher", formulas.reacher),
-    Task("HalfCheetah", None, "gym_cheetah", 17, 6, 1000, "locomotion:HalfCheetah", formulas.forward(8, 0.1)),
-    Task("Swimmer-v0", "Swimmer", "gym_swimmer", 8, 2, 1000, "locomotion:Swimmer", formulas.forward(3, 1e-4)),
-    Task("Swimmer", None, "gym_fswimmer", 9, 2, 1000, "locomotion:NoseSwimmer", formulas.forward(8, 1e-4)),
-    Task("Ant", None, "gym_ant", 27, 8, 1000, "locomotion:Ant", formulas.upright(13, 0.57)),
+    Task("HalfCheetah", None, "gym_cheetah", 17, 6, 1000, "locomotion:HalfCheetah",
+         partial(formulas.forward, velocity=8, control_cost=0.1)),
+    Task("Swimmer-v0", "Swimmer", "gym_swimmer", 8, 2, 1000, "locomotion:Swimmer",
+         partial(formulas.forward, velocity=3, control_cost=1e-4)),
+    Task("Swimmer", None, "gym_fswimmer", 9, 2, 1000, "locomotion:NoseSwimmer",
+         partial(formulas.forward, velocity=8, control_cost=1e-4)),
+    Task("Ant", None, "gym_ant", 27, 8, 1000, "locomotion:Ant",
+         partial(formulas.upright, velocity=13, height=0.57)),
     Task("Ant-ET", "Ant-ET", "gym_fant", 27, 8, 1000, "locomotion:Ant",
-         formulas.upright(13, 0.57, formulas.ant_fallen), formulas.ant_fallen),
-    Task("Walker2D", None, "gym_walker2d", 17, 6, 1000, "locomotion:Walker2D", formulas.upright(8, 1.3)),
+         partial(formulas.upright, velocity=13, height=0.57, fallen=formulas.ant_fallen), formulas.ant_fallen),
+    Task("Walker2D", None, "gym_walker2d", 17, 6, 1000, "locomotion:Walker2D",
+         partial(formulas.upright, velocity=8, height=1.3)),
     Task("Walker2D-ET", "Walker-ET", "gym_fwalker2d", 17, 6, 1000, "locomotion:Walker2D",
-         formulas.upright(8, 1.3, formulas.walker_fallen), formulas.walker_fallen),
-    Task("Hopper", None, "gym_hopper", 11, 3, 1000, "locomotion:Hopper", formulas.upright(5, 1.3)),
+         partial(formulas.upright, velocity=8, height=1.3, fallen=formulas.walker_fallen), formulas.walker_fallen),
+    Task("Hopper", None, "gym_hopper", 11, 3, 1000, "locomotion:Hopper",
+         partial(formulas.upright, velocity=5, height=1.3)),
     Task("Hopper-ET", "Hopper-ET", "gym_fhopper", 11, 3, 1000, "locomotion:Hopper",
-         formulas.upright(5, 1.3, formulas.hopper_fallen), formulas.hopper_fallen),
+         partial(formulas.upright, velocity=5, height=1.3, fallen=formulas.hopper_fallen), formulas.hopper_fallen),
     Task("SlimHumanoid", None, "gym_nostopslimhumanoid", 45, 17, 1000, "humanoid:SlimHumanoid",
          formulas.slim_humanoid, action_bound=0.4),
     Task("SlimHumanoid-ET", "S-Humanoid-ET", "gym_slimhumanoid", 45, 17, 1000, "humanoid:SlimHumanoid",

@@ -1,5 +1,6 @@
 """The table of tasks, and rewards and terminations as array functions."""
 
+import pickle
 import subprocess
 import sys
 
@@ -65,6 +66,11 @@ def test_the_table_is_that_of_mbbl():
             task.early_termination,
             task.action_bound,
         ) == TABLE[name]
+
+
+@all_tasks
+def test_a_task_can_be_sent_to_another_process(task):
+    assert pickle.loads(pickle.dumps(task)).name == task.name
 
 
 def test_the_table_is_light_to_import():
