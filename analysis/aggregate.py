@@ -95,16 +95,20 @@ def cell_frame(finals: pd.DataFrame) -> pd.DataFrame:
 
 def curve_frame(study: Study, loaded: Loaded) -> pd.DataFrame:
     """Each run's return smoothed over the window, on a common grid; its last point is the final value."""
-    frames = []
+    keys, steps, returns, sizes = [], [], [], []
     for item in loaded.runs:
         for metric in METRICS:
             grid = curve_grid(item.run.steps, study, metric)
-            frame = pd.DataFrame({"step": grid, "return": _smooth(study, item, metric, grid)})
-            frames.append(frame.assign(**_keys(study, item.run, metric)))
-    if not frames:
+            keys.append(_keys(study, item.run, metric))
+            steps.append(grid)
+            returns.append(_smooth(study, item, metric, grid))
+            sizes.append(len(grid))
+    if not keys:
         return pd.DataFrame(columns=[*KEYS, "step", "return"])
-    curves = pd.concat(frames, ignore_index=True)[[*KEYS, "step", "return"]]
-    return curves.dropna(subset=["return"], ignore_index=True)
+    # One frame repeated at once: a frame for each run would take most of the time.
+    curves = pd.DataFrame(keys, columns=KEYS).loc[np.repeat(np.arange(len(keys)), sizes)]
+    curves = curves.assign(step=np.concatenate(steps), **{"return": np.concatenate(returns)})
+    return curves.dropna(subset=["return"]).reset_index(drop=True)
 
 
 def curve_grid(budget: int, study: Study, metric: Metric) -> Floats:

@@ -47,15 +47,16 @@ class Finding:
     note: str
 
 
-def findings() -> list[Finding]:
-    return [
+@cache
+def findings() -> tuple[Finding, ...]:
+    return (
         *against_mbbl(),
         *against_itself(),
         *repeated_cells(),
         *misnamed_cells(),
         *bold_mismatches(),
         *omitted(),
-    ]
+    )
 
 
 def adopted_cells() -> pd.DataFrame:

@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -40,12 +41,13 @@ class Claim:
 Check = dict[str, Any]
 
 
-def check_all() -> list[Claim]:
+@cache
+def check_all() -> tuple[Claim, ...]:
     claims = json.loads((reference.FOLDER / "claims.json").read_text(encoding="utf-8"))
-    return [
+    return tuple(
         Claim(claim["id"], claim["where"], claim["quote"], claim["part"], run_check(claim["check"]))
         for claim in claims
-    ]
+    )
 
 
 def run_check(check: Check) -> Result:

@@ -58,7 +58,7 @@ def draw_curves(study: Study, curves: pd.DataFrame, spec: dict[str, Any]) -> Fig
     columns = min(4, max(len(tasks), 1))
     rows = max(math.ceil(len(tasks) / columns), 1)
     figure, axes_grid = plt.subplots(rows, columns, figsize=_size(columns, rows), squeeze=False)
-    chosen = curves[(curves["metric"] == study.metric) & curves["label"].isin(labels)]
+    chosen = mean_curves(curves[(curves["metric"] == study.metric) & curves["label"].isin(labels)])
     for index, axes in enumerate(axes_grid.flat):
         if index < len(tasks):
             _draw_task(axes, study, chosen[chosen["task"] == tasks[index]], tasks[index], labels, looks)
@@ -84,19 +84,23 @@ def _draw_task(
         sns.lineplot(
             data=frame,
             x="step",
-            y="return",
+            y="mean",
             hue="label",
             style="label",
             hue_order=present,
             style_order=present,
             palette={label: looks[label].colour for label in present},
             dashes={label: looks[label].matplotlib_dash for label in present},
-            errorbar="sd",
-            err_kws={"alpha": 0.15, "linewidth": 0},
+            estimator=None,  # `mean_curves` did it, for all tasks at once
+            errorbar=None,
             linewidth=1.3,
             legend=False,
             ax=axes,
         )
+        for label in present:
+            line = frame[frame["label"] == label]
+            low, high = line["mean"] - line["std"], line["mean"] + line["std"]
+            axes.fill_between(line["step"], low, high, color=looks[label].colour, alpha=0.15, linewidth=0)
     else:
         axes.text(
             0.5, 0.5, "no finished run", transform=axes.transAxes, ha="center", va="center", color="0.4"
@@ -161,7 +165,7 @@ def draw_ablation(study: Study, frames: Frames, spec: dict[str, Any], setting: s
     chosen = curves[
         (curves["metric"] == study.metric) & (curves["task"] == task) & curves["label"].isin(labels)
     ]
-    _draw_task(left, study, chosen, task, labels, looks)
+    _draw_task(left, study, mean_curves(chosen), task, labels, looks)
     left.set(xlabel="environment steps", ylabel="return")
     finals = frames.finals
     finals = finals[

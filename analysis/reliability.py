@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from rliable import library, metrics
+from rliable import library
 
 from analysis import reference
 from analysis.aggregate import Frames, read_frames
@@ -35,19 +35,17 @@ LEVEL = 0.95
 THRESHOLDS = np.round(np.linspace(-0.25, 1.25, 61), 4)
 
 
-def interquartile_mean(scores_RT: Floats) -> float:
-    """rliable's IQM over all runs and tasks, without the milliseconds that scipy's `trim_mean` takes."""
+def aggregates(scores_RT: Floats) -> Floats:
+    """rliable's IQM, median, mean and optimality gap, in one go and without scipy's milliseconds."""
     ordered = np.sort(scores_RT, axis=None)
     cut = ordered.size // 4
-    return float(ordered[cut : ordered.size - cut].mean())
+    means_T = np.sort(scores_RT.mean(axis=0))
+    middle = (means_T[(means_T.size - 1) // 2] + means_T[means_T.size // 2]) / 2
+    gap = 1.0 - np.minimum(ordered, 1.0).mean()
+    return np.array([ordered[cut : ordered.size - cut].mean(), middle, ordered.mean(), gap])
 
 
-AGGREGATES: dict[str, Callable[[Floats], float]] = {
-    "IQM": interquartile_mean,
-    "Median": metrics.aggregate_median,
-    "Mean": metrics.aggregate_mean,
-    "Optimality gap": metrics.aggregate_optimality_gap,
-}
+AGGREGATES = ("IQM", "Median", "Mean", "Optimality gap")
 
 
 @dataclass(frozen=True)
@@ -177,12 +175,9 @@ def interval(
 
 
 def aggregate_frame(scores: Scores) -> pd.DataFrame:
-    def all_at_once(scores_RT: Floats) -> Floats:
-        return np.array([function(scores_RT) for function in AGGREGATES.values()])
-
     rows = []
     for label, scores_RT in scores.scores_RT.items():
-        point, low, high = interval(scores_RT, all_at_once, REPETITIONS)
+        point, low, high = interval(scores_RT, aggregates, REPETITIONS)
         rows += [
             (label, name, point[i], low[i], high[i], *scores_RT.shape) for i, name in enumerate(AGGREGATES)
         ]

@@ -23,6 +23,7 @@ counts also say how many of them survive Holm's correction over all tested cells
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -101,6 +102,7 @@ def _decidable(published: Published, close: float) -> bool:
     return bool(t_quantile(1 - ALPHA, PUBLISHED_SEEDS - 1) * error < close)
 
 
+@cache
 def published_cells() -> pd.DataFrame:
     """Each distinct published figure once: source, task, agent, mean, std, and the tables that print it.
 
