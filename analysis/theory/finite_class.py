@@ -70,6 +70,9 @@ def optimistic_models(models: FiniteClass, history: History, start_I: Actions, b
     """Line "Optimistic Planning" of the UCB algorithm: argmax of V*_f(s_0) over the confidence set F_k."""
     least_squares_I = history.loss_IN.argmin(axis=1)
     inside_IN = squared_distances(models, history.visits_ISA, least_squares_I) <= beta
+    inside_IN[np.arange(len(least_squares_I)), least_squares_I] = (
+        True  # its own distance is 0, up to rounding
+    )
     value_IN = models.V_star_NS[:, start_I].T
     return np.where(inside_IN, value_IN, -np.inf).argmax(axis=1)
 

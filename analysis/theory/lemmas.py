@@ -18,7 +18,7 @@ from analysis.theory.simulation import Pair, both_sides
 from analysis.theory.tables import Array
 
 HORIZONS = (2, 5, 10, 20)
-PAIRS, FUNCTIONS, SEED = 400, 2000, 76
+PAIRS, FUNCTIONS, SEED = 400, 1000, 76
 SHOWN_HORIZON = 5
 ROUNDING = 1e-12
 
@@ -95,7 +95,7 @@ def expectation_table() -> pd.DataFrame:
     """
     rng = np.random.default_rng([SEED, 1])
     shift_G1 = 10.0 ** rng.uniform(-2.0, 0.5, (FUNCTIONS, 1))
-    z_Z = np.linspace(-10.0, 14.0, 4801)
+    z_Z = np.linspace(-10.0, 14.0, 2401)
     weight_1Z = np.exp(-0.5 * z_Z**2)[None, :] / np.sqrt(2.0 * np.pi) * (z_Z[1] - z_Z[0])
     ratio_GZ = np.exp(shift_G1 * z_Z - 0.5 * shift_G1**2)
     amplitude_GJ, phase_GJ = (
@@ -121,7 +121,7 @@ def expectation_table() -> pd.DataFrame:
 def draw(simulation: pd.DataFrame, expectation: pd.DataFrame, out: Path) -> None:
     figure, (left, middle, right) = figures.panels(3)
     shift = np.geomspace(0.01, 3.2, 200)
-    positive = expectation[expectation.lhs > 0.0].iloc[::3]
+    positive = expectation[expectation.lhs > 0.0].iloc[::2]
     left.plot(
         positive.shift_sigma,
         positive.lhs,

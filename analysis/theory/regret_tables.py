@@ -12,6 +12,7 @@ from analysis.theory import figures, tables
 from analysis.theory.tables import Array
 
 SLOPE_FROM = 30  # episodes left out of the log-log slope: the first ones are the prior's, not the rate's
+SHOWN = 60  # points of a drawn curve, evenly spread on the logarithmic axis
 ANCHOR = 10  # the line c sqrt(K) goes through Thompson sampling's curve at this episode
 
 AGENTS = {
@@ -72,6 +73,8 @@ def summary(variant: str, regrets: Mapping[str, Array]) -> pd.DataFrame:
 
 def draw(table: pd.DataFrame, titles: Mapping[str, str], out: Path, name: str) -> None:
     figure, axes = figures.panels(2, rows=2, width=3.9, height=2.7)
+    shown = np.unique(np.geomspace(1.0, table.episode.max(), SHOWN).round())
+    table = table[table.episode.isin([*shown, ANCHOR])]
     for ax, (variant, title) in zip(axes, titles.items(), strict=True):
         part = table[table.variant == variant]
         for agent, (label, color, style) in AGENTS.items():

@@ -168,7 +168,7 @@ def regret_finite(out: Path) -> Text:
         f"""<p>The same problems with {int(table.draws.iloc[0])} models known to the agents, each of them
         the truth once (a uniform prior). UCB plays the optimal policy of the most promising model within
         the confidence set ‖f − f̂‖² ≤ β, β = 8σ² log(|F|/δ), δ = 1/(4K): a finite class covers itself, so α
-        = 0.</p>{rows} <p>UCB is sublinear too and never locks itself in, but with the lemma's constant it
+        = 0.</p>{rows} <p>UCB is sublinear too and did not lock itself in, but with the lemma's constant it
         stays optimistic much longer than Thompson sampling; with β divided by 16 the two are alike (no
         guarantee is claimed for that). On D greedy escapes here, because with finitely many models the
         drift it does observe tells the models apart. Regret becomes constant once the truth is identified,
@@ -192,12 +192,12 @@ def lemmas(out: Path) -> Text:
         f"""<p>Left: for g ≥ 0 and two Gaussians at distance x, (E₁g − E₂g)/√E₁g² against min{{√2 x, 1}}.
         None of {len(expectation)} functions exceeds it; the largest ratio is {held.max():.2f}, and the best
         possible factor (green, attained by g = (1 − ρ)₊) is half of it for small x. The last line of the
-        printed proof has 2x² instead of √2 x; {wrong} of the functions break that, so we read it as a
-        missing root. Middle and right: the simulation lemma for {len(table)} pairs of models, {broken}
-        violations. It is loose: the median of lhs/rhs is {medians.iloc[0]:.4f} at H = 2 and
-        {medians.iloc[-1]:.4f} at H = 20, the largest {ratio.max():.2f}. The optional-stopping lemma it
-        rests on is nearly tight (median {tight.median():.2f}); the loss comes from Cauchy–Schwarz and from
-        V ≤ H.</p>""",
+        printed proof has 2x² instead of √2 x; {wrong} of the functions (half of them are near the extremal
+        one) break that, so we read it as a missing root. Middle and right: the simulation lemma for
+        {len(table)} pairs of models, {broken} violations. It is loose: the median of lhs/rhs is
+        {medians.iloc[0]:.4f} at H = 2 and {medians.iloc[-1]:.4f} at H = 20, the largest {ratio.max():.2f}.
+        The optional-stopping lemma it rests on is nearly tight (median {tight.median():.2f}), so the loss
+        comes after it: in the lemma on the left, the Cauchy–Schwarz steps and V ≤ H.</p>""",
         ("figures/lemmas.svg",),
     )
 
