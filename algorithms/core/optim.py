@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -11,13 +10,49 @@ from torch import Tensor
 NOISE_DAMPING = 1e-4  # keeps the noise finite on parameters that get no gradient (dead units)
 
 
-def adam(parameters: Sequence[Tensor], lr: float) -> torch.optim.Adam:
-    """Adam in one fused kernel. Its gradients are written anew each step, so they need no zeroing."""
-    return torch.optim.Adam(list(parameters), lr=lr, fused=True)
+class Adam:
+    """Adam (Kingma and Ba 2015) on one tensor: PyTorch's fused kernel without the optimiser object around it.
+
+    `torch.optim.Adam(fused=True)` gives the same bytes; its bookkeeping alone takes as long as a small update.
+    """
+
+    betas = (0.9, 0.999)
+    eps = 1e-8
+
+    def __init__(self, theta: Tensor, lr: float) -> None:
+        self.theta, self.lr = theta, lr
+        self.mean, self.square = torch.zeros_like(theta), torch.zeros_like(theta)
+        self.count = torch.zeros(())
+
+    def step(self, grad: Tensor) -> None:
+        self.count.add_(1.0)
+        torch._fused_adam_(
+            [self.theta],
+            [grad],
+            [self.mean],
+            [self.square],
+            [],
+            [self.count],
+            lr=self.lr,
+            beta1=self.betas[0],
+            beta2=self.betas[1],
+            weight_decay=0.0,
+            eps=self.eps,
+            amsgrad=False,
+            maximize=False,
+        )
+
+    def state_dict(self) -> dict[str, Tensor]:
+        return {"mean": self.mean, "square": self.square, "count": self.count}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        self.mean.copy_(state["mean"])
+        self.square.copy_(state["square"])
+        self.count.copy_(state["count"])
 
 
 class Langevin:
-    """Stochastic gradient Langevin dynamics (Welling and Teh 2011), optionally preconditioned.
+    """Stochastic gradient Langevin dynamics (Welling and Teh 2011), by default preconditioned.
 
     With L the mean negative log-likelihood over N samples and T a temperature,
 
@@ -42,31 +77,28 @@ class Langevin:
     ) -> None:
         self.theta, self.lr, self.temperature = theta, lr, temperature
         self.every, self.generator = every, generator
-        self.preconditioned = preconditioned
-        self.optimizer: torch.optim.Optimizer = (
-            adam([theta], lr) if preconditioned else torch.optim.SGD([theta], lr=lr)
-        )
+        self.adam = Adam(theta, lr) if preconditioned else None
         self.steps = 0
 
-    @torch.no_grad()
-    def step(self, samples: int) -> None:
-        """One step, where the gradient in `theta.grad` is that of the mean over data of size `samples`."""
-        self.optimizer.step()
+    def step(self, grad: Tensor, samples: int) -> None:
+        """One step, where `grad` is the gradient of the mean over data of size `samples`."""
         self.steps += 1
+        if self.adam is not None:
+            self.adam.step(grad)
+        else:
+            self.theta.sub_(grad, alpha=self.lr)
         if self.temperature == 0.0 or self.steps % self.every:
             return
-        theta = self.theta.detach()
-        noise = torch.randn(theta.shape, generator=self.generator, dtype=theta.dtype)
-        if self.preconditioned:
-            state = self.optimizer.state[self.theta]
-            _, beta2 = self.optimizer.defaults["betas"]
-            second_moment = state["exp_avg_sq"] / (1.0 - beta2**self.steps)
+        noise = torch.randn(self.theta.shape, generator=self.generator, dtype=self.theta.dtype)
+        if self.adam is not None:
+            second_moment = self.adam.square / (1.0 - self.adam.betas[1] ** self.steps)
             noise.div_(second_moment.sqrt_().add_(NOISE_DAMPING).sqrt_())
-        theta.add_(noise, alpha=math.sqrt(2.0 * self.lr * self.temperature * self.every / samples))
+        self.theta.add_(noise, alpha=math.sqrt(2.0 * self.lr * self.temperature * self.every / samples))
 
     def state_dict(self) -> dict[str, object]:
-        return {"optimizer": self.optimizer.state_dict(), "steps": self.steps}
+        return {"adam": self.adam.state_dict() if self.adam is not None else None, "steps": self.steps}
 
     def load_state_dict(self, state: dict[str, object]) -> None:
-        self.optimizer.load_state_dict(state["optimizer"])  # type: ignore[arg-type]
+        if self.adam is not None:
+            self.adam.load_state_dict(state["adam"])  # type: ignore[arg-type]
         self.steps = state["steps"]  # type: ignore[assignment]

@@ -5,13 +5,14 @@
     actor:   mean [alpha log pi(a|s) - min_i Q_i(s, a)],                       a ~ pi(.|s), reparametrised
     alpha:   mean [-log alpha (log pi(a|s) + target entropy)]
 
-An agent says what Q is. It overrides the five methods under "what an agent states"; all else is here.
+An agent says what Q is: it overrides the methods under "what an agent states", and all else is here. Gradients are
+written out (see networks.py): a function that must be differentiated returns its value and its pullback.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,8 @@ from torch import Tensor
 
 from algorithms.core.checkpoint import GrowingLog
 from algorithms.core.loop import Transition
-from algorithms.core.networks import MLP, squashed_gaussian, track
-from algorithms.core.optim import adam
+from algorithms.core.networks import MLP, Pullback, squashed_gaussian
+from algorithms.core.optim import Adam
 from algorithms.core.replay import Batch, Replay
 from algorithms.core.run import Run
 
@@ -86,8 +87,8 @@ class SoftActorCritic:
             [self.observation_dim, *config["actor_hidden"], 2 * self.action_dim], generator=self.init_generator
         )
         self.log_alpha = torch.tensor([math.log(config["initial_alpha"])])
-        self.actor_optimizer = adam([self.actor.theta], config["actor_lr"])
-        self.alpha_optimizer = adam([self.log_alpha], config["alpha_lr"])
+        self.actor_optimizer = Adam(self.actor.theta, config["actor_lr"])
+        self.alpha_optimizer = Adam(self.log_alpha, config["alpha_lr"])
         # everything that has a state, by name: what a checkpoint holds
         self.parts: dict[str, Any] = {
             "actor": self.actor,
@@ -109,15 +110,15 @@ class SoftActorCritic:
         return {}
 
     def target_q(self, observation: Tensor, action: Tensor) -> Tensor:
-        """Qbar_i(s', a'), [2, B], from the target networks; called without gradients."""
+        """Qbar_i(s', a'), [2, B], from the target networks."""
         raise NotImplementedError
 
     def critic_step(self, batch: Batch, target: Tensor) -> Metrics:
         """One step of Q_i(s, a) towards `target` [B]."""
         raise NotImplementedError
 
-    def actor_q(self, observation: Tensor, action: Tensor) -> Tensor:
-        """Q_i(s, a), [2, B], differentiable in the action only: all parameters are frozen."""
+    def actor_q(self, observation: Tensor, action: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        """Q_i(s, a), [2, B], and its pullback dL/dQ -> dL/da. No parameter gets a gradient."""
         raise NotImplementedError
 
     def track_targets(self, tau: float) -> None:
@@ -129,7 +130,6 @@ class SoftActorCritic:
 
     # --- acting -------------------------------------------------------------------------------------------
 
-    @torch.no_grad()
     def act(self, observation: np.ndarray, *, explore: bool) -> np.ndarray:
         if explore and self.steps < self.config["warmup"]:
             uniform = torch.rand(self.action_dim, generator=self.policy_generator)
@@ -138,11 +138,11 @@ class SoftActorCritic:
         out = self.actor(self.standardiser.apply_(state))[0]
         if not explore:
             return torch.tanh_(out[0, : self.action_dim]).numpy()
-        action, _ = self.sample_action(out)
+        action, _, _ = self.sample_action(out)
         return action[0].numpy()
 
-    def sample_action(self, out: Tensor) -> tuple[Tensor, Tensor]:
-        """a ~ pi and log pi(a), from the actor's output."""
+    def sample_action(self, out: Tensor) -> tuple[Tensor, Tensor, Pullback]:
+        """a ~ pi, log pi(a) and their pullback, from the actor's output."""
         noise = torch.randn(out.shape[0], self.action_dim, generator=self.policy_generator)
         return squashed_gaussian(out, noise, self.log_std_range)
 
@@ -176,27 +176,29 @@ class SoftActorCritic:
             self.track_targets(self.config["tau"])
         return metrics
 
-    @torch.no_grad()
     def bellman_target(self, batch: Batch) -> Tensor:
         """y = r + gamma (1 - d) [min_i Qbar_i(s', a') - alpha log pi(a'|s')]"""
-        next_action, log_prob = self.sample_action(self.actor(batch.next_observation)[0])
+        next_action, log_prob, _ = self.sample_action(self.actor(batch.next_observation)[0])
         value = self.target_q(batch.next_observation, next_action).amin(0)
-        value -= self.log_alpha.exp() * log_prob
+        value.addcmul_(self.log_alpha.exp(), log_prob, value=-1.0)
         return torch.addcmul(batch.reward, batch.continues, value, value=self.gamma)
 
     def actor_step(self, batch: Batch) -> Metrics:
-        action, log_prob = self.sample_action(self.actor(batch.observation)[0])
-        q = self.actor_q(batch.observation, action).amin(0)
+        """mean [alpha log pi(a|s) - min_i Q_i(s, a)], and the temperature."""
+        out, tape = self.actor.forward(batch.observation)
+        action, log_prob, policy_pullback = self.sample_action(out[0])
+        q, q_pullback = self.actor_q(batch.observation, action)
         alpha = self.log_alpha.exp()
-        loss = (alpha * log_prob - q).mean()
-        self.actor.theta.grad = None
-        loss.backward()
-        self.actor_optimizer.step()
-        # d/dlog_alpha of mean[-log_alpha (log pi + target entropy)]
-        entropy = -log_prob.detach().mean()
-        self.log_alpha.grad = (entropy - self.target_entropy).view(1)
-        self.alpha_optimizer.step()
-        return {"actor_loss": loss.detach(), "alpha": alpha[0], "entropy": entropy}
+        scale = 1.0 / q.shape[1]
+        first = (q[0] <= q[1]).float()  # the smaller one carries the gradient
+        d_q = torch.stack((first, 1.0 - first)).mul_(-scale)
+        d_out = policy_pullback(q_pullback(d_q), alpha * scale)
+        self.actor.backward(tape, d_out.unsqueeze(0), parameters=True)
+        self.actor_optimizer.step(self.actor.grad)
+        # d/dlog alpha of mean[-log alpha (log pi + target entropy)]
+        entropy = log_prob.mean().neg_()
+        self.alpha_optimizer.step((entropy - self.target_entropy).view(1))
+        return {"actor_q": q.mean(), "alpha": alpha[0], "entropy": entropy}
 
     # --- checkpoints --------------------------------------------------------------------------------------
 
@@ -230,7 +232,7 @@ class TwinCritic(SoftActorCritic):
         sizes = [self.observation_dim + self.action_dim, *self.config["critic_hidden"], 1 + self.extra_outputs]
         self.critic = MLP(sizes, members=2, generator=self.init_generator)
         self.critic_target = self.critic.copy()
-        self.critic_optimizer = adam([self.critic.theta], self.config["critic_lr"])
+        self.critic_optimizer = Adam(self.critic.theta, self.config["critic_lr"])
         self.parts |= {
             "critic": self.critic,
             "critic_target": self.critic_target,
@@ -241,21 +243,30 @@ class TwinCritic(SoftActorCritic):
         return self.critic_target(observation, action)[..., 0]
 
     def critic_step(self, batch: Batch, target: Tensor) -> Metrics:
-        out = self.critic(batch.state_action)
-        loss, metrics = self.critic_loss(out, batch, target)
-        self.critic.theta.grad = None
-        loss.backward()
-        self.critic_optimizer.step()
+        out, tape = self.critic.forward(batch.state_action)
+        metrics, d_out = self.critic_loss(out, batch, target)
+        self.critic.backward(tape, d_out, parameters=True)
+        self.critic_optimizer.step(self.critic.grad)
         return metrics
 
-    def critic_loss(self, out: Tensor, batch: Batch, target: Tensor) -> tuple[Tensor, Metrics]:
-        """sum_i mean (Q_i - y)^2"""
-        q = out[..., 0]
-        loss = (q - target).square().mean(1).sum()
-        return loss, {"critic_loss": loss.detach(), "q": q.detach().mean()}
+    def critic_loss(self, out: Tensor, batch: Batch, target: Tensor) -> tuple[Metrics, Tensor]:
+        """sum_i mean (Q_i - y)^2, and its gradient."""
+        error = out[..., 0] - target
+        metrics = {"critic_loss": error.square().mean()}
+        return metrics, error.mul_(2.0 / len(target)).unsqueeze(-1)
 
-    def actor_q(self, observation: Tensor, action: Tensor) -> Tensor:
-        return self.critic(observation, action, frozen=True)[..., 0]
+    def actor_q(self, observation: Tensor, action: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        out, tape = self.critic.forward(observation, action)
+
+        def pullback(d_q: Tensor) -> Tensor:
+            d_out = d_q.unsqueeze(-1)
+            if self.extra_outputs:
+                d_out = torch.nn.functional.pad(d_out, (0, self.extra_outputs))
+            d_action = self.critic.backward(tape, d_out, wanted_input=1)
+            assert d_action is not None
+            return d_action
+
+        return out[..., 0], pullback
 
     def track_targets(self, tau: float) -> None:
-        track([self.critic_target.theta], [self.critic.theta], tau)
+        self.critic_target.theta.lerp_(self.critic.theta, tau)

@@ -1,22 +1,25 @@
 """DeepSF: SPEDE with the representation objective swapped for deep successor features, and nothing else changed.
 
-Successor features are the discounted sum of the state features that a policy will see (Dayan 1993; Kulkarni et al. 2016):
+Successor features are the discounted sum of the state features that a policy will see (Dayan 1993;
+Kulkarni et al. 2016):
 
     psi(s, a) = (1 - gamma) e(s) + gamma E[psi(s', a')],   a' ~ pi(.|s'),   r ~ <w, e(s)>,   s ~ dec(e(s)),
 
-learned by a TD error on psi, and regressions of the reward and of the state on the encoder e. As in SPEDE: an ensemble
-of psi by Langevin dynamics, one member drawn for each episode, its momentum copy feeds [psi, r, 1] to the linear heads, and
-the heads alone learn from the TD error of Q.
+learned by a TD error on psi, and regressions of the reward and of the state on the encoder e. As in SPEDE: an
+ensemble of psi by Langevin dynamics, one member drawn for each episode, its momentum copy feeds [psi, r, 1] to the
+linear heads, and the heads alone learn from the TD error of Q.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
 from algorithms.core.loop import interact
 from algorithms.core.networks import MLP
-from algorithms.core.optim import adam
+from algorithms.core.optim import Adam
 from algorithms.core.replay import Batch
 from algorithms.core.run import Run
 from algorithms.core.sac import Metrics
@@ -38,55 +41,80 @@ class DeepSuccessorFeatures(Spede):
         self.encoder = MLP([d, *hidden, m], generator=self.init_generator)
         # from e(s) to the reward and to the state, in one network of two linear parts
         self.decoder = MLP([m, 1 + d], generator=self.init_generator)
-        self.encoder_optimizer = adam([self.encoder.theta, self.decoder.theta], self.config["model_lr"])
+        self.encoder_optimizer = Adam(self.encoder.theta, self.config["model_lr"])
+        self.decoder_optimizer = Adam(self.decoder.theta, self.config["model_lr"])
         self.parts |= {
             "encoder": self.encoder,
             "decoder": self.decoder,
             "encoder_optimizer": self.encoder_optimizer,
+            "decoder_optimizer": self.decoder_optimizer,
         }
 
     def learn_representation(self, batch: Batch) -> Metrics:
         """The encoder, then psi towards (1 - gamma) e + gamma psi."""
-        encoded = self.encoder(batch.observation)[0]
-        loss, metrics = self.encoder_loss(encoded, batch)
-        self.encoder.theta.grad = self.decoder.theta.grad = None
-        loss.backward()
-        self.encoder_optimizer.step()
-        self.encoded = encoded.detach()
+        metrics = self.encoder_step(batch)
         return {**metrics, **super().learn_representation(batch)}
 
-    def encoder_loss(self, encoded: Tensor, batch: Batch) -> tuple[Tensor, Metrics]:
-        """(r - <w, e(s)>)^2 + |s - dec(e(s))|^2"""
-        out = self.decoder(encoded)[0]
-        reward = (out[:, 0] - batch.reward).square().mean()
-        reconstruction = (out[:, 1:] - batch.observation).square().sum(1).mean()
-        return reward + reconstruction, {"reconstruction_error": reconstruction.detach()}
+    def encoder_step(self, batch: Batch) -> Metrics:
+        """A step on (r - <w, e(s)>)^2 + |s - dec(e(s))|^2"""
+        encoded, encoder_tape = self.encoder.forward(batch.observation)
+        error, decoder_tape = self.decoder.forward(encoded[0])
+        error[0, :, 0] -= batch.reward
+        error[0, :, 1:] -= batch.observation
+        metrics = {"reconstruction_error": error.square().mean()}
+        error.mul_(2.0 / len(batch.reward))
+        d_encoded = self.decoder.backward(decoder_tape, error, parameters=True, wanted_input=0)
+        assert d_encoded is not None
+        self.encoder.backward(encoder_tape, d_encoded.unsqueeze(0), parameters=True)
+        self.decoder_optimizer.step(self.decoder.grad)
+        self.encoder_optimizer.step(self.encoder.grad)
+        self.encoded = encoded[0]
+        return metrics
 
-    @torch.no_grad()
     def successor_target(self, k: int, batch: Batch) -> Tensor:
         """(1 - gamma) e(s) + gamma (1 - d) psi_k(s', a'), a' ~ pi, with psi_k from the momentum copy."""
-        next_action, _ = self.sample_action(self.actor(batch.next_observation)[0])
+        next_action, _, _ = self.sample_action(self.actor(batch.next_observation)[0])
         following = self.momentum_models[k](batch.next_observation, next_action)[0, :, :-1]
         now = self.encoded * (1.0 - self.gamma)
         return now.addcmul_(batch.continues.unsqueeze(1), following, value=self.gamma)
 
-    def model_loss(self, k: int, batch: Batch) -> tuple[Tensor, Metrics]:
-        """mean over features of (psi - sg(target))^2, and the reward's squared error."""
-        out = self.models[k](batch.state_action)[0]
-        successor = (out[:, :-1] - self.successor_target(k, batch)).square().mean()
-        reward = (out[:, -1] - batch.reward).square().mean()
-        return successor + reward, {"successor_error": successor.detach(), "reward_error": reward.detach()}
+    def model_step(self, k: int, batch: Batch) -> Metrics:
+        """A step on the mean over features of (psi_k - target)^2, and on the reward's squared error."""
+        target = self.successor_target(k, batch)
+        model = self.models[k]
+        error, tape = model.forward(batch.state_action)
+        error[0, :, :-1] -= target
+        error[0, :, -1] -= batch.reward
+        metrics = {"successor_error": error.square().mean()}
+        error[0, :, :-1] *= 2.0 / target.numel()
+        error[0, :, -1] *= 2.0 / len(target)
+        model.backward(tape, error, parameters=True)
+        self.samplers[k].step(model.grad, self.replay.transitions)
+        return metrics
 
-    def features(self, observation: Tensor, action: Tensor) -> Tensor:
-        """[psi(s, a), r(s, a), 1] from the momentum copy of the drawn member."""
-        out = self.momentum_models[self.member](observation, action, frozen=True)[0]
-        psi, reward = out[:, :-1], out[:, -1:]
+    def features(self, observation: Tensor, action: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        """[psi(s, a), r(s, a), 1] from the momentum copy of the drawn member, and its pullback to the action."""
+        model = self.momentum_models[self.member]
+        out, tape = model.forward(observation, action)
+        psi, reward = out[0, :, :-1], out[0, :, -1:]
         parts = [psi]
         if self.reward_feature == "learned":
             parts.append(reward)
         elif self.reward_feature == "oracle":
-            parts.append(self.task.reward(self.standardiser.invert(observation), action).unsqueeze(1))
-        return torch.cat([*parts, torch.ones_like(reward)], 1)
+            parts.append(self.known_reward(observation, action).unsqueeze(1))
+        features = torch.cat([*parts, torch.ones_like(reward)], 1)
+
+        def pullback(d_features: Tensor) -> Tensor:
+            d_out = d_features[:, : out.shape[2]].clone()
+            if self.reward_feature != "learned":
+                d_out[:, -1] = 0.0
+            d_action = model.backward(tape, d_out.unsqueeze(0), wanted_input=1)
+            assert d_action is not None
+            if self.reward_feature == "oracle":
+                d_action += self.known_reward_gradient(observation, action, d_features[:, -2])
+            return d_action
+
+        return features, pullback
 
 
 def train(run: Run) -> None:

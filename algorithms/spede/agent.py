@@ -16,45 +16,20 @@ so that Q(s, a) = <[phi(s, a), r(s, a)], w> for every policy (Eq. 2). Hence the 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
-from torch.autograd import Function
 
 from algorithms.core.loop import interact
-from algorithms.core.networks import MLP, track
-from algorithms.core.optim import Langevin, adam
+from algorithms.core.networks import MLP
+from algorithms.core.optim import Adam, Langevin
 from algorithms.core.replay import Batch
 from algorithms.core.run import Run
 from algorithms.core.sac import Metrics, SoftActorCritic
 
 SQRT_2 = math.sqrt(2.0)
-
-
-class _SpectralFeatures(Function):
-    """[sqrt(2) cos(omega^T f + b), r, 1]: one buffer, one graph node."""
-
-    @staticmethod
-    def forward(ctx: Any, f: Tensor, reward: Tensor | None, omega: Tensor, b: Tensor) -> Tensor:
-        m = omega.shape[1]
-        z = torch.addmm(b, f, omega)
-        features = f.new_empty(f.shape[0], m + (reward is not None) + 1)
-        torch.cos(z, out=features[:, :m])
-        features[:, :m] *= SQRT_2
-        if reward is not None:
-            features[:, m] = reward
-        features[:, -1] = 1.0
-        ctx.z, ctx.omega, ctx.has_reward = z, omega, reward is not None
-        return features
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        (grad,) = grads
-        m = ctx.omega.shape[1]
-        grad_z = torch.sin(ctx.z).mul_(grad[:, :m])
-        grad_f = torch.mm(grad_z, ctx.omega.t()).mul_(-SQRT_2)
-        return grad_f, grad[:, m] if ctx.has_reward else None, None, None
 
 
 class SpectralMap:
@@ -64,10 +39,22 @@ class SpectralMap:
         self.omega = torch.randn(dim, features, generator=generator) / sigma
         self.b = torch.rand(features, generator=generator) * (2.0 * math.pi)
 
-    def __call__(self, f: Tensor, reward: Tensor | None = None) -> Tensor:
-        """[phi(f), r, 1], [B, m + 2] (or m + 1 without a reward)."""
-        features: Tensor = _SpectralFeatures.apply(f, reward, self.omega, self.b)
-        return features
+    def value(self, f: Tensor, reward: Tensor | None = None) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        """[phi(f), r, 1], [B, m + 2] (or m + 1 without a reward), and the pullback dL/dvalue -> dL/df."""
+        m = self.omega.shape[1]
+        z = torch.addmm(self.b, f, self.omega)
+        features = f.new_empty(f.shape[0], m + (reward is not None) + 1)
+        phi = features[:, :m]
+        torch.cos(z, out=phi)
+        phi.mul_(SQRT_2)
+        if reward is not None:
+            features[:, m] = reward
+        features[:, -1] = 1.0
+
+        def pullback(d_features: Tensor) -> Tensor:
+            return torch.mm(z.sin_().mul_(d_features[:, :m]), self.omega.t()).mul_(-SQRT_2)
+
+        return features, pullback
 
     def state_dict(self) -> dict[str, Tensor]:
         return {"omega": self.omega, "b": self.b}
@@ -80,7 +67,7 @@ class SpectralMap:
 class Heads(Protocol):
     """Twin Q-functions of given features, with target copies."""
 
-    def __call__(self, features: Tensor) -> Tensor: ...  # frozen, [2, B]
+    def value(self, features: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]: ...  # Q and dL/dQ -> dL/dphi
     def target(self, features: Tensor) -> Tensor: ...
     def step(self, features: Tensor, target: Tensor) -> Metrics: ...
     def track(self, tau: float) -> None: ...
@@ -103,31 +90,26 @@ class LinearHeads:
         self.w_target = self.w.clone()
         self.ridge, self.whiten = ridge, whiten
         self.step_in_u = torch.zeros(2, dim)
-        self.optimizer = adam([self.step_in_u if whiten else self.w], lr)
+        self.optimizer = Adam(self.step_in_u if whiten else self.w, lr)
         self.whitening = torch.eye(dim if whiten else 0)
 
-    def __call__(self, features: Tensor) -> Tensor:
-        return torch.mm(self.w, features.t())
+    def value(self, features: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        return torch.mm(self.w, features.t()), lambda d_q: torch.mm(d_q.t(), self.w)
 
     def target(self, features: Tensor) -> Tensor:
         return torch.mm(self.w_target, features.t())
 
-    @torch.no_grad()
     def step(self, features: Tensor, target: Tensor) -> Metrics:
-        q = self(features)
-        error = q - target
+        error = torch.mm(self.w, features.t()).sub_(target)
         gradient = torch.mm(error, features).mul_(2.0 / features.shape[0])
         if self.whiten:
             self.step_in_u.zero_()  # Adam's step does not depend on where it starts
-            self.step_in_u.grad = torch.mm(gradient, self.whitening)
-            self.optimizer.step()
+            self.optimizer.step(torch.mm(gradient, self.whitening))
             self.w.addmm_(self.step_in_u, self.whitening)
         else:
-            self.w.grad = gradient
-            self.optimizer.step()
-        return {"critic_loss": error.square().mean(), "q": q.mean()}
+            self.optimizer.step(gradient)
+        return {"critic_loss": error.square_().mean()}
 
-    @torch.no_grad()
     def fit_whitening(self, features: Tensor) -> None:
         """(Sigma + ridge I)^(-1/2) from a large sample of features."""
         sigma = torch.mm(features.t(), features).div_(features.shape[0]).double()
@@ -220,54 +202,83 @@ class Spede(SoftActorCritic):
         metrics: Metrics = {}
         for turn in range(self.updates * count, (self.updates + 1) * count):
             k = turn % members
-            loss, metrics = self.model_loss(k, batch)
-            self.models[k].theta.grad = None
-            loss.backward()
-            self.samplers[k].step(self.replay.transitions)
-            track([self.momentum_models[k].theta], [self.models[k].theta], tau)
+            metrics = self.model_step(k, batch)
+            self.momentum_models[k].theta.lerp_(self.models[k].theta, tau)
         return metrics
 
-    def model_loss(self, k: int, batch: Batch) -> tuple[Tensor, Metrics]:
-        """-log N(s'; f(s, a), sigma^2 I), up to a constant, and the reward's squared error."""
-        d = self.observation_dim
-        out = self.models[k](batch.state_action)[0]
-        error = out[:, :d] - (batch.next_observation - batch.observation)
-        dynamics = error.square().sum(1).mean()
-        reward = (out[:, d] - batch.reward).square().mean()
-        metrics = {"model_error": dynamics.detach() / d, "reward_error": reward.detach()}
-        return dynamics / (2.0 * self.sigma**2) + reward, metrics
+    def model_step(self, k: int, batch: Batch) -> Metrics:
+        """A step on -log N(s'; f(s, a), sigma^2 I), up to a constant, and on the reward's squared error."""
+        d, size = self.observation_dim, len(batch.reward)
+        model = self.models[k]
+        out, tape = model.forward(batch.state_action)
+        error = out[0]  # of (f - s, r): what is predicted minus what happened
+        error[:, :d] -= batch.next_observation
+        error[:, :d] += batch.observation
+        error[:, d] -= batch.reward
+        metrics = {"model_error": error.square().mean()}
+        error[:, :d] *= 1.0 / (self.sigma**2 * size)
+        error[:, d] *= 2.0 / size
+        model.backward(tape, out, parameters=True)
+        self.samplers[k].step(model.grad, self.replay.transitions)
+        return metrics
 
-    def features(self, observation: Tensor, action: Tensor) -> Tensor:
-        """[phi(s, a), r(s, a), 1] from the momentum copy of the drawn model; differentiable in a."""
+    def features(self, observation: Tensor, action: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        """[phi(s, a), r(s, a), 1] from the momentum copy of the drawn model, and its pullback to the action."""
         d = self.observation_dim
-        out = self.momentum_models[self.member](observation, action, frozen=True)[0]
+        model = self.momentum_models[self.member]
+        out, tape = model.forward(observation, action)
         reward: Tensor | None = None
         if self.reward_feature == "learned":
-            reward = out[:, d]
+            reward = out[0, :, d]
         elif self.reward_feature == "oracle":
-            reward = self.task.reward(self.standardiser.invert(observation), action)
-        return self.phi(observation + out[:, :d], reward)
+            reward = self.known_reward(observation, action)
+        features, spectral_pullback = self.phi.value(observation + out[0, :, :d], reward)
+
+        def pullback(d_features: Tensor) -> Tensor:
+            d_out = torch.zeros_like(out)
+            d_out[0, :, :d] = spectral_pullback(d_features)
+            if self.reward_feature == "learned":
+                d_out[0, :, d] = d_features[:, -2]
+            d_action = model.backward(tape, d_out, wanted_input=1)
+            assert d_action is not None
+            if self.reward_feature == "oracle":
+                d_action += self.known_reward_gradient(observation, action, d_features[:, -2])
+            return d_action
+
+        return features, pullback
+
+    def known_reward(self, observation: Tensor, action: Tensor) -> Tensor:
+        """r(s, a) of the task itself, which the paper assumes known."""
+        reward: Tensor = self.task.reward(self.standardiser.invert(observation), action)
+        return reward
+
+    def known_reward_gradient(self, observation: Tensor, action: Tensor, d_reward: Tensor) -> Tensor:
+        with torch.enable_grad():
+            action = action.detach().requires_grad_()
+            reward = self.known_reward(observation, action)
+        if not reward.requires_grad:  # this task's reward does not look at the action
+            return torch.zeros_like(action)
+        return torch.autograd.grad(reward, action, d_reward)[0]
 
     # --- the critic -------------------------------------------------------------------------------------
 
     def target_q(self, observation: Tensor, action: Tensor) -> Tensor:
-        return self.heads.target(self.features(observation, action))
+        return self.heads.target(self.features(observation, action)[0])
 
     def critic_step(self, batch: Batch, target: Tensor) -> Metrics:
         self.refresh_whitening()
-        with torch.no_grad():
-            features = self.features(batch.observation, batch.action)
-        return self.heads.step(features, target)
+        return self.heads.step(self.features(batch.observation, batch.action)[0], target)
 
     def refresh_whitening(self) -> None:
         heads = self.heads
         if isinstance(heads, LinearHeads) and heads.whiten and self.updates % self.config["whiten_every"] == 1:
-            with torch.no_grad():
-                large = self.sample(self.config["whiten_batch"])
-                heads.fit_whitening(self.features(large.observation, large.action))
+            large = self.sample(self.config["whiten_batch"])
+            heads.fit_whitening(self.features(large.observation, large.action)[0])
 
-    def actor_q(self, observation: Tensor, action: Tensor) -> Tensor:
-        return self.heads(self.features(observation, action))
+    def actor_q(self, observation: Tensor, action: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        features, features_pullback = self.features(observation, action)
+        q, q_pullback = self.heads.value(features)
+        return q, lambda d_q: features_pullback(q_pullback(d_q))
 
     def track_targets(self, tau: float) -> None:
         self.heads.track(tau)

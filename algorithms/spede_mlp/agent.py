@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from algorithms.core.loop import interact
-from algorithms.core.networks import MLP, track
-from algorithms.core.optim import adam
+from algorithms.core.networks import MLP
+from algorithms.core.optim import Adam
 from algorithms.core.run import Run
 from algorithms.core.sac import Metrics
 from algorithms.spede.agent import Heads, Spede
@@ -21,24 +22,31 @@ class MlpHeads:
     def __init__(self, sizes: list[int], *, lr: float, generator: torch.Generator) -> None:
         self.net = MLP(sizes, members=2, activation="elu", generator=generator)
         self.net_target = self.net.copy()
-        self.optimizer = adam([self.net.theta], lr)
+        self.optimizer = Adam(self.net.theta, lr)
 
-    def __call__(self, features: Tensor) -> Tensor:
-        return self.net(features, frozen=True)[..., 0]
+    def value(self, features: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        out, tape = self.net.forward(features)
+
+        def pullback(d_q: Tensor) -> Tensor:
+            d_features = self.net.backward(tape, d_q.unsqueeze(-1), wanted_input=0)
+            assert d_features is not None
+            return d_features
+
+        return out[..., 0], pullback
 
     def target(self, features: Tensor) -> Tensor:
         return self.net_target(features)[..., 0]
 
     def step(self, features: Tensor, target: Tensor) -> Metrics:
-        q = self.net(features)[..., 0]
-        loss = (q - target).square().mean(1).sum()
-        self.net.theta.grad = None
-        loss.backward()
-        self.optimizer.step()
-        return {"critic_loss": loss.detach(), "q": q.detach().mean()}
+        out, tape = self.net.forward(features)
+        error = out[..., 0] - target
+        metrics = {"critic_loss": error.square().mean()}
+        self.net.backward(tape, error.mul_(2.0 / len(target)).unsqueeze(-1), parameters=True)
+        self.optimizer.step(self.net.grad)
+        return metrics
 
     def track(self, tau: float) -> None:
-        track([self.net_target.theta], [self.net.theta], tau)
+        self.net_target.theta.lerp_(self.net.theta, tau)
 
     def state_dict(self) -> dict[str, Any]:
         return {

@@ -8,6 +8,7 @@ in it, and it gets gradients from both losses:
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 from algorithms.core.loop import interact
@@ -23,12 +24,12 @@ class SpedeReg(TwinCritic):
         self.extra_outputs = self.observation_dim
         super().build()
 
-    def critic_loss(self, out: Tensor, batch: Batch, target: Tensor) -> tuple[Tensor, Metrics]:
-        td_loss, metrics = super().critic_loss(out, batch, target)
-        change = batch.next_observation - batch.observation
-        dynamics = (out[..., 1:] - change).square().mean((1, 2)).sum()
-        metrics["model_error"] = dynamics.detach()
-        return td_loss + self.config["dynamics_weight"] * dynamics, metrics
+    def critic_loss(self, out: Tensor, batch: Batch, target: Tensor) -> tuple[Metrics, Tensor]:
+        metrics, d_q = super().critic_loss(out, batch, target)
+        error = out[..., 1:] - (batch.next_observation - batch.observation)
+        metrics["model_error"] = error.square().mean()
+        d_dynamics = error.mul_(2.0 * self.config["dynamics_weight"] / error[0].numel())
+        return metrics, torch.cat((d_q, d_dynamics), -1)
 
 
 def train(run: Run) -> None:

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from algorithms.core.optim import Langevin
+from algorithms.core.optim import Adam, Langevin
 from tests.agents.support import torch_generator
 
 NOISE, PRIOR = 0.5, 1.0
@@ -26,7 +26,7 @@ def problem() -> tuple[Tensor, Tensor, Tensor, Tensor]:
 def chain(*, preconditioned: bool, every: int, temperature: float, lr: float, steps: int) -> tuple[Tensor, Tensor]:
     """Mean and covariance along a chain with minibatches of a third of the data."""
     x, y, mean, _ = problem()
-    theta = mean.clone().requires_grad_()
+    theta = mean.clone()
     sampler = Langevin(
         theta, lr=lr, temperature=temperature, generator=torch_generator(5), preconditioned=preconditioned, every=every
     )
@@ -35,12 +35,12 @@ def chain(*, preconditioned: bool, every: int, temperature: float, lr: float, st
     n = len(y)
     for step in range(steps):
         pick = torch.randint(n, (n // 3,), generator=generator) if not preconditioned else torch.arange(n)
-        residual = y[pick] - x[pick] @ theta.detach()
+        residual = y[pick] - x[pick] @ theta
         # the gradient of (1/N) [-log likelihood - log prior]
-        theta.grad = -x[pick].T @ residual / NOISE**2 / len(pick) + theta.detach() / PRIOR**2 / n
-        sampler.step(n)
+        grad = -x[pick].T @ residual / NOISE**2 / len(pick) + theta / PRIOR**2 / n
+        sampler.step(grad, n)
         if step > steps // 10 and step % 10 == 0:
-            samples.append(theta.detach().clone())
+            samples.append(theta.clone())
     stacked = torch.stack(samples)
     return stacked.mean(0), torch.cov(stacked.T)
 
@@ -70,9 +70,21 @@ def test_temperature_scales_the_covariance_and_zero_is_descent() -> None:
     _, found = chain(preconditioned=False, every=1, temperature=0.25, lr=2e-3, steps=40_000)
     assert (found.diagonal() / covariance.diagonal()).mean() == pytest.approx(0.25 + 0.03, abs=0.1)
     x, y, _, _ = problem()
-    theta = torch.zeros(3, dtype=torch.float64, requires_grad=True)
+    theta = torch.zeros(3, dtype=torch.float64)
     sampler = Langevin(theta, lr=1e-2, temperature=0.0, generator=torch_generator())
     for _ in range(3000):
-        theta.grad = -x.T @ (y - x @ theta.detach()) / NOISE**2 / 60 + theta.detach() / PRIOR**2 / 60
-        sampler.step(60)
-    torch.testing.assert_close(theta.detach(), mean, atol=1e-3, rtol=0.0)
+        grad = -x.T @ (y - x @ theta) / NOISE**2 / 60 + theta / PRIOR**2 / 60
+        sampler.step(grad, 60)
+    torch.testing.assert_close(theta, mean, atol=1e-3, rtol=0.0)
+
+
+def test_adam_gives_the_bytes_of_pytorch() -> None:
+    theta = torch.randn(3, 50, generator=torch_generator())
+    reference = theta.clone().requires_grad_()
+    ours, theirs = Adam(theta, 3e-4), torch.optim.Adam([reference], lr=3e-4, fused=True)
+    for step in range(20):
+        grad = torch.randn(3, 50, generator=torch_generator(step))
+        reference.grad = grad.clone()
+        ours.step(grad)
+        theirs.step()
+        assert torch.equal(theta, reference.detach())

@@ -15,42 +15,41 @@ from algorithms.spede.agent import Spede
 from algorithms.spede_mlp.agent import MlpHeads, SpedeMlp
 from algorithms.spede_reg.agent import SpedeReg
 from tests.agents.support import AGENTS, batch_of, fill, make_agent
+from tests.agents.test_networks import reference
 
 
-def last_hidden_gradient(agent: SpedeReg, batch: Batch, *, td: float, dynamics: float) -> Tensor:
-    """Gradient of the chosen losses on the layers below the outputs: the representation."""
-    agent.config = {**agent.config, "dynamics_weight": dynamics}
-    out = agent.critic(batch.state_action)
-    target = torch.zeros(len(batch.reward)) if td else out[0, :, 0].detach()
-    loss, _ = agent.critic_loss(out, batch, target)
-    if not td:
-        loss = agent.config["dynamics_weight"] * (
-            (out[..., 1:] - (batch.next_observation - batch.observation)).square().mean((1, 2)).sum()
-        )
-    (gradient,) = torch.autograd.grad(loss, agent.critic.theta)
+def below_the_outputs(agent: SpedeReg, gradient: Tensor) -> Tensor:
+    """The part of a gradient that belongs to the representation."""
     return torch.cat([weight.flatten() for layer in agent.critic.views(gradient)[:-1] for weight, _ in layer])
 
 
+def reg_gradient(agent: SpedeReg, batch: Batch, *, td: float, dynamics: float) -> Tensor:
+    """The weighted losses by autograd on the same perceptron."""
+    theta = agent.critic.theta.clone().requires_grad_()
+    out = reference(agent.critic, theta, batch.state_action)
+    error = out[..., 1:] - (batch.next_observation - batch.observation)
+    loss = td * (out[..., 0] - 1.0).square().mean(1).sum() + dynamics * error.square().mean((1, 2)).sum()
+    return torch.autograd.grad(loss, theta)[0]
+
+
 def test_reg_representation_gets_gradients_from_both_losses() -> None:
-    agent = make_agent("spede_reg")
+    agent = make_agent("spede_reg", dynamics_weight=0.5)
     assert isinstance(agent, SpedeReg)
     batch = batch_of(agent)
-    td = last_hidden_gradient(agent, batch, td=1.0, dynamics=0.0)
-    dynamics = last_hidden_gradient(agent, batch, td=0.0, dynamics=0.5)
-    both = last_hidden_gradient(agent, batch, td=1.0, dynamics=0.5)
-    assert td.norm() > 1e-3
-    assert dynamics.norm() > 1e-3
-    torch.testing.assert_close(both, td + dynamics)
+    for td, dynamics in ((1.0, 0.0), (0.0, 0.5)):
+        assert below_the_outputs(agent, reg_gradient(agent, batch, td=td, dynamics=dynamics)).norm() > 1e-3
+    expected = reg_gradient(agent, batch, td=1.0, dynamics=0.5)
+    agent.critic_step(batch, torch.ones(32))
+    torch.testing.assert_close(agent.critic.grad, expected, atol=1e-5, rtol=1e-4)
 
 
 def test_reg_without_weight_is_sac() -> None:
-    """The same critic, the same data, lambda = 0: the same gradient on all that SAC has."""
     agent = make_agent("spede_reg", dynamics_weight=0.0)
     assert isinstance(agent, SpedeReg)
     batch = batch_of(agent)
-    out = agent.critic(batch.state_action)
-    loss, _ = agent.critic_loss(out, batch, torch.ones(32))
-    torch.testing.assert_close(loss, (out[..., 0] - 1.0).square().mean(1).sum())
+    expected = reg_gradient(agent, batch, td=1.0, dynamics=0.0)
+    agent.critic_step(batch, torch.ones(32))
+    torch.testing.assert_close(agent.critic.grad, expected, atol=1e-5, rtol=1e-4)
 
 
 def test_mlp_heads_alone_learn_from_the_td_error() -> None:
@@ -60,7 +59,7 @@ def test_mlp_heads_alone_learn_from_the_td_error() -> None:
     batch = batch_of(agent)
     before = {name: {k: v.clone() for k, v in part.state_dict().items()} for name, part in agent.parts.items()
               if name.startswith(("model", "momentum", "actor", "phi")) and "optimizer" not in name}  # fmt: skip
-    theta = agent.heads.net.theta.detach().clone()
+    theta = agent.heads.net.theta.clone()
     agent.critic_step(batch, torch.randn(32))
     assert not torch.equal(theta, agent.heads.net.theta)
     for name, state in before.items():
@@ -78,7 +77,6 @@ def test_deepsf_features_satisfy_their_bellman_equation_on_a_chain() -> None:
     ring = torch.randn(5, 3, generator=torch.Generator().manual_seed(0))
     generator = torch.Generator().manual_seed(1)
     encoded = torch.randn(5, 8, generator=generator)
-    agent.encoder.theta.data.mul_(0.0)  # the encoder is set by hand below; psi alone learns
 
     def batch() -> tuple[Batch, Tensor]:
         start = torch.randint(5, (64,), generator=generator)
@@ -91,15 +89,11 @@ def test_deepsf_features_satisfy_their_bellman_equation_on_a_chain() -> None:
 
     for _ in range(4000):
         data, start = batch()
-        agent.encoded = encoded[start]
-        loss, _ = agent.model_loss(0, data)
-        agent.models[0].theta.grad = None
-        loss.backward()
-        agent.samplers[0].step(1000)
-        with torch.no_grad():
-            agent.momentum_models[0].theta.lerp_(agent.models[0].theta, 0.1)
+        agent.encoded = encoded[start]  # given; psi alone learns
+        agent.model_step(0, data)
+        agent.momentum_models[0].theta.lerp_(agent.models[0].theta, 0.1)
     exact = 0.5 * sum(0.5**t * encoded[(torch.arange(5) + t) % 5] for t in range(40))
-    psi = agent.features(ring, torch.zeros(5, 2))[:, :8]
+    psi = agent.features(ring, torch.zeros(5, 2))[0][:, :8]
     assert (psi - exact).abs().max() < 0.1 * exact.abs().max()
 
 
