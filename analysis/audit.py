@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
-from itertools import combinations
+from itertools import combinations, permutations
 
 import pandas as pd
 
@@ -239,28 +239,28 @@ def text(mean: float, std: float) -> str:
 
 @cache
 def footnotes() -> dict[tuple[str, str, str], str]:
-    """What a table that quotes the paper must say under it: printed cell → note."""
+    """What a table that quotes the paper must say under it: (table, task, row as printed) → note."""
     notes: dict[tuple[str, str, str], list[str]] = {}
     for finding in findings():
         words = {
             "mbbl": f"{finding.elsewhere}: {finding.note}",
             "repeat": f"{finding.elsewhere} ({finding.note})",
             "name": f"{finding.elsewhere}; {finding.note}",
-            "self": f"{finding.elsewhere}",
         }.get(finding.kind)
-        if words and finding.note != "rounding only":
-            for table, name in _printed_as(finding):
-                notes.setdefault((table, finding.task, name), []).append(words)
+        if words:
+            notes.setdefault((finding.table, finding.task, finding.algorithm), []).append(words)
+    for key, words in _self_notes():
+        notes.setdefault(key, []).append(words)
     return {key: "; ".join(dict.fromkeys(words)) for key, words in notes.items()}
 
 
-def _printed_as(finding: Finding) -> Iterator[tuple[str, str]]:
-    """The table and row name of the cell: `self` findings carry our name for the agent."""
-    cells = paper_cells()
-    cells = cells[(cells["table"] == finding.table) & (cells["task"] == finding.task)]
-    for row in records(cells):
-        if finding.algorithm in (row["algorithm"], row["agent"]):
-            yield row["table"], row["algorithm"]
+def _self_notes() -> Iterator[tuple[tuple[str, str, str], str]]:
+    """Both sides of a disagreement between two tables get a note."""
+    for _, group in paper_cells().groupby(["task", "agent"], sort=False):
+        for mine, theirs in permutations(records(group), 2):
+            if abs(mine["mean"] - theirs["mean"]) > 0.05 or mine["std"] != theirs["std"]:
+                key = (mine["table"], mine["task"], mine["algorithm"])
+                yield key, f"{text(theirs['mean'], theirs['std'])} in {TABLE_TITLES[theirs['table']]}"
 
 
 def finding_frame() -> pd.DataFrame:

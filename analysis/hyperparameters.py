@@ -13,36 +13,45 @@ from analysis.study import Study
 from analysis.table_formats import _md, tex
 
 TITLE = "Hyper-parameters: the paper's table against the resolved config of this study"
+UNSAID, NONE = "not stated", "–"
 NOTE = "A value that differs from the paper's is marked ≠; – the agent has no such setting."
 
 
+COMPLEMENTS = {"momentum"}  # a momentum of 0.999 and the paper's tau of 0.001 say the same
+
+
 def published() -> pd.DataFrame:
+    """The paper's table; `key` is our name of the setting."""
     return pd.read_csv(FOLDER / "paper_hyperparameters.csv", dtype=str)
 
 
 def compare(study: Study) -> pd.DataFrame:
-    """Rows: the paper's settings. Columns: `name`, `paper`, then one per label that knows any of them."""
-    table = published()
-    known = {key for keys in table["keys"] for key in keys.split("|")}
-    labels = [label for label in study.labels.values() if known & set(label.config) and label.variant == ""]
-    columns: dict[str, list[str]] = {"name": list(table["name"]), "paper": list(table["value"])}
+    """Rows: the paper's settings, then those it leaves unsaid. Columns: `name`, `paper`, our agents.
+
+    The paper publishes settings for SPEDE only, so the agents are those of its kind.
+    """
+    table = records(published())
+    labels = [study.labels[name] for name in study.plain_labels()]
+    labels = [label for label in labels if label.kind == "representation"]
+    stated = [row["key"] for row in table]
+    unsaid = list(dict.fromkeys(key for label in labels for key in label.config if key not in stated))
+    columns: dict[str, list[str]] = {
+        "name": [row["name"] for row in table] + unsaid,
+        "paper": [row["value"] for row in table] + [UNSAID] * len(unsaid),
+    }
     for label in labels:
-        columns[label.title] = [
-            _shown(label.config, row["keys"].split("|"), row["value"]) for row in records(table)
+        told = [_beside_paper(label.config, row["key"], row["value"]) for row in table]
+        columns[label.title] = told + [
+            _text(label.config[key]) if key in label.config else NONE for key in unsaid
         ]
     return pd.DataFrame(columns)
 
 
-def _shown(config: dict[str, Any], keys: list[str], value: str) -> str:
-    for key in keys:
-        name, _, operation = key.partition(":")
-        if name in config:
-            ours = config[name]
-            # A momentum of 0.999 and a tau of 0.001 say the same.
-            ours = 1 - ours if operation == "complement" and isinstance(ours, int | float) else ours
-            text = _text(ours)
-            return text if text == _text(_parse(value)) else f"{text} ≠"
-    return "–"
+def _beside_paper(config: dict[str, Any], key: str, value: str) -> str:
+    if key not in config:
+        return NONE
+    ours = 1 - config[key] if key in COMPLEMENTS else config[key]
+    return _text(ours) if _text(ours) == _text(_parse(value)) else f"{_text(ours)} ≠"
 
 
 def _text(value: Any) -> str:

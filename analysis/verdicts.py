@@ -117,6 +117,7 @@ def published_cells() -> pd.DataFrame:
     mbbl = mbbl.assign(agent=mbbl["algorithm"])
     columns = ["source", "task", "agent", "mean", "std", "table"]
     both = pd.concat([paper[columns], mbbl[columns]], ignore_index=True)
+    both = both.assign(mean=both["mean"].round(1))  # 501.6 and 501.58 are one figure
     grouped = both.groupby(["task", "agent", "mean", "std"], sort=False)
     return grouped.agg(
         source=("source", "first"), tables=("table", lambda names: " ".join(dict.fromkeys(names)))

@@ -19,7 +19,7 @@ from analysis.files import read_csv, records
 from analysis.report import svg
 from analysis.report.data import chart_data, script_json
 from analysis.study import METRIC_TITLES, METRICS, Study
-from analysis.styles import styles
+from analysis.styles import BLUE, styles
 from analysis.verdict_figure import LOOKS, normalised
 
 FOLDER = Path(__file__).parent
@@ -112,7 +112,15 @@ def _ablations(study: Study, frames: Frames) -> Any:
             rows.append(
                 {"value": study.labels[label].config[setting], "title": study.title(label), "cells": values}
             )
+        intervals = [
+            svg.Interval(
+                f"{row['value']}", cell["mean"], cell["mean"] - cell["std"], cell["mean"] + cell["std"], BLUE
+            )
+            for row in rows
+            if (cell := row["cells"].get(study.metric)) and np.isfinite(cell["std"])
+        ]
         yield {
+            "chart": svg.interval_chart(f"return ± std, by {setting}", intervals, 420) if intervals else "",
             "id": spec["id"],
             "caption": spec["caption"],
             "setting": setting,

@@ -20,9 +20,17 @@
   const ink = (colour) => (colour === BLACK ? "currentColor" : colour);
   const round = (value) => {
     const size = Math.abs(value);
-    return value.toLocaleString("en", { maximumFractionDigits: size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3 });
+    return value.toLocaleString("en", { maximumFractionDigits: size >= 1 || size === 0 ? 1 : 3 });
   };
   const thousands = (value) => (value >= 1000 ? `${+(value / 1000).toFixed(1)}K` : `${value}`);
+
+  // A short piece of an agent's line, for legends.
+  const swatch = ({ colour, dash }, width, thickness) => {
+    const svg = node("svg", { width, height: 10, "aria-hidden": "true" });
+    const stroke = { x1: 0, x2: width, y1: 5, y2: 5, stroke: ink(colour), "stroke-width": thickness };
+    svg.append(node("line", dash ? { ...stroke, "stroke-dasharray": dash } : stroke));
+    return svg;
+  };
 
   // Round numbers between low and high.
   const ticks = (low, high, count) => {
@@ -106,11 +114,8 @@
       svg.append(cross);
       tip.replaceChildren(html("b", state.heading(at)));
       for (const { line, row } of found) {
-        const item = html("div"), swatch = node("svg", { width: 18, height: 8 });
-        const stroke = node("line", { x1: 0, x2: 18, y1: 4, y2: 4, stroke: ink(line.colour), "stroke-width": 2.5 });
-        if (line.dash) stroke.setAttribute("stroke-dasharray", line.dash);
-        swatch.append(stroke);
-        item.append(swatch, html("span", line.title), html("span", state.value(row)));
+        const item = html("div");
+        item.append(swatch(line, 18, 2.5), html("span", line.title), html("span", state.value(row)));
         tip.append(item);
       }
       tip.hidden = false;
@@ -195,14 +200,11 @@
     select.addEventListener("change", () => { task = select.value; drawCurves(); });
     const boxes = [];
     for (const label of data.labels) {
-      const item = html("label"), box = html("input"), swatch = node("svg", { width: 26, height: 10, "aria-hidden": "true" });
+      const item = html("label"), box = html("input");
       box.type = "checkbox";
       box.checked = label.on;
       box.value = label.id;
-      const stroke = node("line", { x1: 0, x2: 26, y1: 5, y2: 5, stroke: ink(label.colour), "stroke-width": 3 });
-      if (label.dash) stroke.setAttribute("stroke-dasharray", label.dash);
-      swatch.append(stroke);
-      item.append(box, swatch, html("span", label.title));
+      item.append(box, swatch(label, 26, 3), html("span", label.title));
       box.addEventListener("change", () => { chosen[box.checked ? "add" : "delete"](label.id); drawCurves(); });
       byId("agents").append(item);
       boxes.push(box);
@@ -219,6 +221,11 @@
     const svg = byId("profile");
     if (!svg) return;
     const lines = data.labels.filter((label) => data.profiles[label.id]).map((label) => ({ ...label, rows: data.profiles[label.id] }));
+    for (const line of lines) {
+      const item = html("span");
+      item.append(swatch(line, 26, 3), html("span", ` ${line.title}`));
+      byId("profile-legend").append(item);
+    }
     const xs = lines.flatMap(({ rows }) => rows.map((row) => row[0]));
     const state = { series: lines, heading: (at) => `τ = ${at}`, value: (row) => `${(100 * row[1]).toFixed(0)} % [${(100 * row[2]).toFixed(0)}, ${(100 * row[3]).toFixed(0)}]` };
     state.geometry = drawLines(svg, { series: lines, xRange: [Math.min(...xs), Math.max(...xs)], yRange: [0, 1], width: 960, height: 380, xTitle: "normalised score τ", yTitle: "share of runs above τ" });

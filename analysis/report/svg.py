@@ -39,7 +39,7 @@ def ticks(low: float, high: float, count: int = 5) -> list[float]:
     return [index * step for index in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
-def interval_chart(title: str, rows: Sequence[Interval], width: int = 320) -> Markup:
+def interval_chart(title: str, rows: Sequence[Interval], width: int = 295) -> Markup:
     """One row per agent: a bar for the interval, a line for the estimate."""
     left, top, line = 110, 26, 20
     height = top + line * len(rows) + 24
@@ -52,7 +52,7 @@ def interval_chart(title: str, rows: Sequence[Interval], width: int = 320) -> Ma
 
     parts = [
         _open(width, height, title),
-        Markup('<text x="{}" y="14" class="chart-title">{}</text>').format(left, title),
+        Markup('<text x="4" y="14" class="chart-title">{}</text>').format(title),
     ]
     for tick in ticks(low, high, 4):
         parts.append(
