@@ -1,5 +1,5 @@
 # SPEDE: from one config to the paper's tables. `snakemake --cores 32` runs the paper's study,
-# `--configfile config/smoke.yaml` the quick one; docs/journeys.md begins with what to expect.
+# `--configfile config/smoke.yaml` the quick one; README.md says what to expect.
 from snakemake.utils import min_version
 
 min_version("9.0")

@@ -15,7 +15,17 @@ import yaml
 
 PROJECT_ROOT = Path(__file__).resolve().parents[2]
 KINDS = ("representation", "model-free", "model-based", "reference")
-CONFIG_KEYS = ("title", "summary", "kind", "extends", "cost", "defaults", "scales", "tasks")
+CONFIG_KEYS = (
+    "title",
+    "summary",
+    "kind",
+    "extends",
+    "cost",
+    "evaluation_episodes",
+    "defaults",
+    "scales",
+    "tasks",
+)
 DEFAULT_COST = {"mem_mb": 2000, "ms_per_step": 20.0}
 
 Value = bool | int | float | str | list[Any] | None
@@ -35,6 +45,9 @@ class Algorithm:
     kind: str
     ancestors: tuple[str, ...]  # the folders it extends, nearest first
     cost: Mapping[str, float]
+    evaluation_episodes: (
+        int | None
+    )  # at most so many: for planners, to which an evaluation costs as much as training
     defaults: Mapping[str, Value]
     scales: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
     tasks: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
@@ -109,6 +122,7 @@ def load_algorithm(identifier: str, root: Path = PROJECT_ROOT, children: tuple[s
         kind=raw["kind"],
         ancestors=(parent.id, *parent.ancestors) if parent else (),
         cost={**(parent.cost if parent else DEFAULT_COST), **(raw.get("cost") or {})},
+        evaluation_episodes=raw.get("evaluation_episodes", parent.evaluation_episodes if parent else None),
         defaults={**(parent.defaults if parent else {}), **(raw.get("defaults") or {})},
         scales=scales,
         tasks=tasks,
@@ -133,6 +147,9 @@ def _read(path: Path) -> dict[str, Any]:
     for key in ("title", "summary", "kind"):
         if not isinstance(raw.get(key), str):
             raise ConfigError(f"{path}: {key} must be given, as a string")
+    episodes = raw.get("evaluation_episodes", 1)
+    if not isinstance(episodes, int) or episodes < 1:
+        raise ConfigError(f"{path}: evaluation_episodes = {episodes!r}; allowed: whole numbers from 1")
     if raw["kind"] not in KINDS:
         raise ConfigError(f"{path}: kind = {raw['kind']!r}; {allowed(KINDS)}")
     return raw

@@ -28,7 +28,7 @@ from algorithms.core.tracking import Tracker
 EPISODE_COLUMNS = ("episode", "step", "return", "length", "terminated")
 EVALUATION_COLUMNS = ("step", "episode", "return", "length")
 OUTPUTS = ("episodes.csv", "evaluations.csv", "manifest.json")
-FIRST_CHECKPOINT_SECONDS = 60.0
+MINIMUM_CHECKPOINT_SECONDS = 60.0
 CHECKPOINT_COST_LIMIT = 0.01  # at most this share of the time goes into checkpoints
 
 
@@ -83,7 +83,7 @@ class Run:
         directory: Path,
         *,
         attempt: int = 1,
-        checkpoint_seconds: float = FIRST_CHECKPOINT_SECONDS,
+        checkpoint_seconds: float | None = None,
         tracker: Tracker | None = None,
     ) -> None:
         self.settings = settings
@@ -111,7 +111,8 @@ class Run:
         self._clock, self._cpu_clock = time.monotonic(), time.process_time()
         self._earlier_wall = self._earlier_cpu = self._earlier_peak = 0.0
         self._checkpoint_seconds = checkpoint_seconds
-        self._next_checkpoint = self._clock + checkpoint_seconds
+        first = MINIMUM_CHECKPOINT_SECONDS if checkpoint_seconds is None else checkpoint_seconds
+        self._next_checkpoint = self._clock + first
 
     # --- for algorithms -----------------------------------------------------------------------------
 
@@ -202,9 +203,10 @@ class Run:
         self.store.save(self._state(agent), _logs(agent))
         cost = time.monotonic() - started
         # the more a checkpoint costs, the rarer it is: the loss to a kill grows, the overhead does not
-        if self._checkpoint_seconds:
-            pause = max(self._checkpoint_seconds, cost / CHECKPOINT_COST_LIMIT)
-            self._next_checkpoint = time.monotonic() + pause
+        pause = max(MINIMUM_CHECKPOINT_SECONDS, cost / CHECKPOINT_COST_LIMIT)
+        if self._checkpoint_seconds is not None:
+            pause = self._checkpoint_seconds
+        self._next_checkpoint = time.monotonic() + pause
 
     def _state(self, agent: Agent) -> dict[str, Any]:
         return {

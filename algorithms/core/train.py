@@ -33,7 +33,6 @@ from algorithms.core.config import ConfigError, algorithm_ids, allowed, load_alg
 from algorithms.core.files import write_json
 from algorithms.core.progress import PROGRESS_FILE
 from algorithms.core.run import (
-    FIRST_CHECKPOINT_SECONDS,
     OUTPUTS,
     BudgetReached,
     Interrupted,
@@ -65,7 +64,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return EXIT_USAGE
     with lock:
-        return _train(settings, options)
+        code = _train(settings, options)
+        if code == 0:
+            (options.out / LOCK_FILE).unlink(missing_ok=True)
+        return code
 
 
 def _train(settings: RunSettings, options: argparse.Namespace) -> int:
@@ -116,7 +118,6 @@ def _finish(run: Run) -> int:
         _record_failure(run, error)
         return EXIT_FAILED
     (run.directory / FAILURE_FILE).unlink(missing_ok=True)
-    (run.directory / LOCK_FILE).unlink(missing_ok=True)
     run.progress.say(f"done: {run.directory}")
     return 0
 
@@ -135,6 +136,7 @@ def _settings(options: argparse.Namespace) -> RunSettings:
     if options.seed < 0:
         raise ConfigError(f"--seed {options.seed} must not be negative")
     algorithm = load_algorithm(options.algorithm)
+    limit = algorithm.evaluation_episodes
     overrides = dict(parse_setting(text) for text in options.set)
     return RunSettings(
         algorithm=options.algorithm,
@@ -145,7 +147,7 @@ def _settings(options: argparse.Namespace) -> RunSettings:
         scale=options.scale,
         config=algorithm.resolve(options.scale, options.task, overrides),
         evaluate_every=options.evaluate_every,
-        evaluation_episodes=options.evaluation_episodes,
+        evaluation_episodes=min(options.evaluation_episodes, limit) if limit else options.evaluation_episodes,
     )
 
 
@@ -279,8 +281,8 @@ def _parser() -> argparse.ArgumentParser:
         help="episodes per evaluation (default 10)",
     )
     parser.add_argument(
-        "--checkpoint-seconds", type=float, default=FIRST_CHECKPOINT_SECONDS, metavar="S",
-        help="at least this long between checkpoints (default %(default)s); 0 saves at every safe point",
+        "--checkpoint-seconds", type=float, metavar="S",
+        help="time between checkpoints (default: a minute or more, so that they cost under 1%% of the time)",
     )  # fmt: skip
     parser.add_argument(
         "--tensorboard", action="store_true", help="also write TensorBoard logs to DIR/tensorboard"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import fcntl
 import json
 import os
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from algorithms.core.config import load_algorithm
 from algorithms.core.train import EXIT_FAILED, EXIT_USAGE, main
 
 
@@ -158,3 +160,12 @@ def test_help_is_for_newcomers(capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     for word in ("Train one algorithm", "Hopper-ET", "random", "paper (default)", "Ctrl-C"):
         assert word in text
+
+
+def test_a_planners_evaluations_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planner = dataclasses.replace(load_algorithm("random"), evaluation_episodes=2)
+    monkeypatch.setattr("algorithms.core.train.load_algorithm", lambda name: planner)
+    for asked, done in ((1, 1), (5, 2)):
+        out = tmp_path / str(asked)
+        assert main([*arguments(out, steps=100), f"--evaluation-episodes={asked}"]) == 0
+        assert json.loads((out / "manifest.json").read_text())["evaluation_episodes"] == done

@@ -18,8 +18,8 @@ from algorithms.core.run import OUTPUTS
 from algorithms.core.train import EXIT_INTERRUPTED
 from tests.processes import start_training, train
 
-STEPS = 500
-KILLS = 4
+STEPS = 400
+KILLS = 3
 COMPARED = ("episodes.csv", "evaluations.csv")
 
 
@@ -65,7 +65,7 @@ def test_the_same_seed_gives_the_same_bytes(undisturbed: Undisturbed, tmp_path: 
 def test_sigkill_at_random_instants(undisturbed: Undisturbed, tmp_path: Path) -> None:
     instants = random.Random(undisturbed.algorithm)
     out, log = tmp_path / "run", tmp_path / "log"
-    command = arguments(undisturbed.algorithm, out, "--checkpoint-seconds", "0")
+    command = arguments(undisturbed.algorithm, out, "--checkpoint-seconds", "0.05")
     for kill in range(KILLS):
         process = start_training(command, log)
         wait_until_training(process, out)
