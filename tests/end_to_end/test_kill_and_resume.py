@@ -69,9 +69,11 @@ def test_sigkill_at_random_instants(undisturbed: Undisturbed, tmp_path: Path) ->
     for kill in range(KILLS):
         process = start_training(command, log)
         wait_until_training(process, out)
-        while kill == 0 and process.is_alive() and not (out / "checkpoint.pt").exists():
-            time.sleep(0.01)  # the first kill comes after a checkpoint, the others whenever they come
-        process.join(instants.uniform(0.0, 0.5) * undisturbed.seconds)
+        if kill == 0:  # right after the first checkpoint, so that there is something to resume from
+            while process.is_alive() and not (out / "checkpoint.pt").exists():
+                time.sleep(0.001)
+        else:  # whenever it comes
+            process.join(instants.uniform(0.0, 0.5) * undisturbed.seconds)
         process.kill()
         process.join()
     assert train(command, log) == 0, log.read_text()
