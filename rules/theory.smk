@@ -1,18 +1,11 @@
 # The theory, made runnable: one rule for each experiment, then the page. Needs no training run.
 THEORY_DIR = "results/theory"
+THEORY_FIGURE = f"{THEORY_DIR}/figures/{{name}}.{{format}}"
 THEORY_FORMATS = ["pdf", "svg", "png"]
-
-
-def theory_modules(*names):
-    """The files whose change must repeat an experiment: what it imports, and its own."""
-    return [f"analysis/theory/{name}.py" for name in ("__init__", "tables", "figures", "normal", *names)]
-
-
-def theory_figure(name):
-    return expand(f"{THEORY_DIR}/figures/{name}.{{format}}", format=THEORY_FORMATS)
-
-
-THEORY_PROBLEM = ["regulator", "dynamic_programming"]
+# the files whose change must repeat an experiment: what it imports, and its own
+THEORY_MODULE = "analysis/theory/{module}.py"
+THEORY_SHARED = ["__init__", "tables", "figures", "normal"]
+THEORY_PROBLEM = [*THEORY_SHARED, "regulator", "dynamic_programming"]
 THEORY_FIGURES = [
     "kernel",
     "noises",
@@ -35,17 +28,25 @@ rule theory:
     input:
         f"{THEORY_DIR}/index.html",
         f"{THEORY_DIR}/sections.json",
-        [theory_figure(name) for name in THEORY_FIGURES],
+        expand(THEORY_FIGURE, name=THEORY_FIGURES, format=THEORY_FORMATS),
 
 
 rule theory_kernel:
     """The kernel from random features, for three noise models."""
     input:
-        modules=theory_modules("kernel", "spectral"),
+        modules=expand(THEORY_MODULE, module=[*THEORY_SHARED, "kernel", "spectral"]),
     output:
         table=f"{THEORY_DIR}/kernel.csv",
-        errors=report(theory_figure("kernel"), category="Theory", caption="../analysis/theory/captions/kernel.rst"),
-        noises=report(theory_figure("noises"), category="Theory", caption="../analysis/theory/captions/noises.rst"),
+        errors=report(
+            expand(THEORY_FIGURE, name="kernel", format=THEORY_FORMATS),
+            category="Theory",
+            caption="../analysis/theory/captions/kernel.rst",
+        ),
+        noises=report(
+            expand(THEORY_FIGURE, name="noises", format=THEORY_FORMATS),
+            category="Theory",
+            caption="../analysis/theory/captions/noises.rst",
+        ),
     log:
         f"{THEORY_DIR}/logs/kernel.log",
     conda:
@@ -58,10 +59,14 @@ rule theory_kernel:
 rule theory_dimension:
     """The error of the value as the state dimension grows."""
     input:
-        modules=theory_modules("dimension", "kernel", "spectral"),
+        modules=expand(THEORY_MODULE, module=[*THEORY_SHARED, "dimension", "kernel", "spectral"]),
     output:
         table=f"{THEORY_DIR}/dimension.csv",
-        figure=report(theory_figure("dimension"), category="Theory", caption="../analysis/theory/captions/dimension.rst"),
+        figure=report(
+            expand(THEORY_FIGURE, name="dimension", format=THEORY_FORMATS),
+            category="Theory",
+            caption="../analysis/theory/captions/dimension.rst",
+        ),
     log:
         f"{THEORY_DIR}/logs/dimension.log",
     conda:
@@ -74,10 +79,14 @@ rule theory_dimension:
 rule theory_planning:
     """Q from features against exact dynamic programming."""
     input:
-        modules=theory_modules("planning", "feature_planning", "spectral", *THEORY_PROBLEM),
+        modules=expand(THEORY_MODULE, module=[*THEORY_PROBLEM, "planning", "feature_planning", "spectral"]),
     output:
         table=f"{THEORY_DIR}/planning.csv",
-        figure=report(theory_figure("planning"), category="Theory", caption="../analysis/theory/captions/planning.rst"),
+        figure=report(
+            expand(THEORY_FIGURE, name="planning", format=THEORY_FORMATS),
+            category="Theory",
+            caption="../analysis/theory/captions/planning.rst",
+        ),
     log:
         f"{THEORY_DIR}/logs/planning.log",
     conda:
@@ -90,14 +99,15 @@ rule theory_planning:
 rule theory_regret_linear:
     """Bayesian regret on the linear class."""
     input:
-        modules=theory_modules(
-            "regret_linear", "regret_tables", "linear_class", "episodes", "posterior", *THEORY_PROBLEM
+        modules=expand(
+            THEORY_MODULE,
+            module=[*THEORY_PROBLEM, "regret_linear", "regret_tables", "linear_class", "episodes", "posterior"],
         ),
     output:
         table=f"{THEORY_DIR}/regret_linear.csv",
         summary=f"{THEORY_DIR}/regret_linear_summary.csv",
         figure=report(
-            theory_figure("regret_linear"),
+            expand(THEORY_FIGURE, name="regret_linear", format=THEORY_FORMATS),
             category="Theory",
             caption="../analysis/theory/captions/regret_linear.rst",
         ),
@@ -113,14 +123,15 @@ rule theory_regret_linear:
 rule theory_regret_finite:
     """Bayesian regret on a finite class, with the upper-confidence algorithm."""
     input:
-        modules=theory_modules(
-            "regret_finite", "regret_tables", "finite_class", "episodes", "bounds", *THEORY_PROBLEM
+        modules=expand(
+            THEORY_MODULE,
+            module=[*THEORY_PROBLEM, "regret_finite", "regret_tables", "finite_class", "episodes", "bounds"],
         ),
     output:
         table=f"{THEORY_DIR}/regret_finite.csv",
         summary=f"{THEORY_DIR}/regret_finite_summary.csv",
         figure=report(
-            theory_figure("regret_finite"),
+            expand(THEORY_FIGURE, name="regret_finite", format=THEORY_FORMATS),
             category="Theory",
             caption="../analysis/theory/captions/regret_finite.rst",
         ),
@@ -136,11 +147,15 @@ rule theory_regret_finite:
 rule theory_lemmas:
     """The simulation lemma and the expectation-difference lemma."""
     input:
-        modules=theory_modules("lemmas", "simulation", "bounds", *THEORY_PROBLEM),
+        modules=expand(THEORY_MODULE, module=[*THEORY_PROBLEM, "lemmas", "simulation", "bounds"]),
     output:
         simulation=f"{THEORY_DIR}/lemmas.csv",
         expectation=f"{THEORY_DIR}/lemmas_expectation.csv",
-        figure=report(theory_figure("lemmas"), category="Theory", caption="../analysis/theory/captions/lemmas.rst"),
+        figure=report(
+            expand(THEORY_FIGURE, name="lemmas", format=THEORY_FORMATS),
+            category="Theory",
+            caption="../analysis/theory/captions/lemmas.rst",
+        ),
     log:
         f"{THEORY_DIR}/logs/lemmas.log",
     conda:
@@ -153,13 +168,15 @@ rule theory_lemmas:
 rule theory_complexity:
     """Eluder dimension and covering number of the linear class."""
     input:
-        modules=theory_modules("complexity", "bounds", "regulator"),
+        modules=expand(THEORY_MODULE, module=[*THEORY_SHARED, "complexity", "bounds", "regulator"]),
     output:
         eluder=f"{THEORY_DIR}/complexity_eluder.csv",
         covering=f"{THEORY_DIR}/complexity_covering.csv",
         bound=f"{THEORY_DIR}/complexity_bound.csv",
         figure=report(
-            theory_figure("complexity"), category="Theory", caption="../analysis/theory/captions/complexity.rst"
+            expand(THEORY_FIGURE, name="complexity", format=THEORY_FORMATS),
+            category="Theory",
+            caption="../analysis/theory/captions/complexity.rst",
         ),
     log:
         f"{THEORY_DIR}/logs/complexity.log",
@@ -173,13 +190,15 @@ rule theory_complexity:
 rule theory_confidence:
     """The confidence set, as displayed and as we read it."""
     input:
-        modules=theory_modules("confidence", "bounds", "regulator"),
+        modules=expand(THEORY_MODULE, module=[*THEORY_SHARED, "confidence", "bounds", "regulator"]),
     output:
         rich=f"{THEORY_DIR}/confidence.csv",
         linear=f"{THEORY_DIR}/confidence_linear.csv",
         concentration=f"{THEORY_DIR}/confidence_concentration.csv",
         figure=report(
-            theory_figure("confidence"), category="Theory", caption="../analysis/theory/captions/confidence.rst"
+            expand(THEORY_FIGURE, name="confidence", format=THEORY_FORMATS),
+            category="Theory",
+            caption="../analysis/theory/captions/confidence.rst",
         ),
     log:
         f"{THEORY_DIR}/logs/confidence.log",
@@ -193,7 +212,7 @@ rule theory_confidence:
 rule theory_page:
     """The page with all figures and what they show, and the same as data for the study's report."""
     input:
-        modules=theory_modules("page", "sections", "planning"),
+        modules=expand(THEORY_MODULE, module=[*THEORY_SHARED, "page", "sections", "planning"]),
         tables=[
             rules.theory_kernel.output.table,
             rules.theory_dimension.output.table,
@@ -209,10 +228,12 @@ rule theory_page:
             rules.theory_confidence.output.linear,
             rules.theory_confidence.output.concentration,
         ],
-        figures=expand(f"{THEORY_DIR}/figures/{{name}}.svg", name=THEORY_FIGURES),
+        figures=expand(THEORY_FIGURE, name=THEORY_FIGURES, format="svg"),
     output:
         page=report(
-            f"{THEORY_DIR}/index.html", category="Theory", caption="../analysis/theory/captions/page.rst"
+            f"{THEORY_DIR}/index.html",
+            category="Theory",
+            caption="../analysis/theory/captions/page.rst",
         ),
         sections=f"{THEORY_DIR}/sections.json",
     log:
