@@ -21,7 +21,7 @@ STYLE = """
 body { background: var(--paper); color: var(--ink); font: 16px/1.55 system-ui, sans-serif; margin: 0 auto;
        max-width: 62rem; padding: 1.5rem; }
 h1, h2 { line-height: 1.25; } h2 { margin-top: 2.5rem; }
-p { max-width: 48rem; }
+p { max-width: 48rem; } sup, sub { line-height: 0; }
 figure { margin: 1rem 0; overflow-x: auto; } figure svg { width: 100%; min-width: 34rem; height: auto; }
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
 th, td { border-bottom: 1px solid var(--rule); padding: .25rem .8rem; text-align: right; }
@@ -64,7 +64,8 @@ def sections(theory_dir: Path) -> list[Section]:
             inline_svg((theory_dir / path).read_text(encoding="utf-8"), Path(path).stem, text.title)
             for path in text.figures
         )
-        html = re.sub(r"\s+", " ", text.html).strip()
+        html = re.sub(r"[ \n]+", " ", text.html).strip()
+        html = re.sub(r"(?<=[ (])-(?=\d)", "−", html)  # a minus, not a hyphen
         found.append(Section(text.id, text.title, html, text.figures, svg))
     return found
 

@@ -29,7 +29,12 @@ def _cell(table: pd.DataFrame, column: str, **where: object) -> float:
 
 
 def _thousands(value: float) -> str:
-    return f"{value:,.0f}".replace(",", " ")
+    return f"{value:,.0f}".replace(",", "\u202f")  # a narrow space that does not break
+
+
+def _power(value: float) -> str:
+    mantissa, exponent = f"{value:.0e}".split("e")
+    return f"{mantissa} · 10<sup>{int(exponent)}</sup>"
 
 
 def kernel(out: Path) -> Text:
@@ -168,11 +173,12 @@ def regret_finite(out: Path) -> Text:
         f"""<p>The same problems with {int(table.draws.iloc[0])} models known to the agents, each of them
         the truth once (a uniform prior). UCB plays the optimal policy of the most promising model within
         the confidence set ‖f − f̂‖² ≤ β, β = 8σ² log(|F|/δ), δ = 1/(4K): a finite class covers itself, so α
-        = 0.</p>{rows} <p>UCB is sublinear too and did not lock itself in, but with the lemma's constant it
-        stays optimistic much longer than Thompson sampling; with β divided by 16 the two are alike (no
-        guarantee is claimed for that). On D greedy escapes here, because with finitely many models the
-        drift it does observe tells the models apart. Regret becomes constant once the truth is identified,
-        so these curves say nothing about √K either.</p>""",
+        = 0. After {int(table.episodes.iloc[0])} episodes:</p>{rows} <p>UCB is sublinear too and did not
+        lock itself in, but with the lemma's constant it stays optimistic much longer than Thompson
+        sampling; with β divided by 16 the two are alike (no guarantee is claimed for that). On D greedy
+        escapes here, because with finitely many models the drift it does observe tells the models apart.
+        Regret becomes constant once the truth is identified, so these curves say nothing about √K
+        either.</p>""",
         ("figures/regret_finite.svg",),
     )
 
@@ -215,11 +221,11 @@ def complexity(out: Path) -> Text:
         (checked with exact widths), comes within a factor of {ratio.min():.1f} to {ratio.max():.1f}.
         Middle: the covering number for one feature and d outputs, where the class is a ball in
         R<sup>d</sup>. The marks count points no two of which fit in one ε-ball: every cover is at least as
-        large. For d ≥ 2 they exceed (1 + 2BW/ε)<sup>d_φ</sup>, e.g.
+        large. For d ≥ 2 they exceed (1 + 2BW/ε)<sup>d<sub>φ</sub></sup>, e.g.
         {_cell(covering, "packing", d=2, ratio=8.0):.0f} > {_cell(covering, "stated", d=2, ratio=8.0):.0f}
-        at WB/ε = 8, so we read the exponent as d_φ d. Right: the last line of the regret proof with every
-        constant, for problem B; it falls below the trivial H K only after about {useful:.0e} episodes. The
-        theorem speaks about a rate, not about numbers.</p>""",
+        at WB/ε = 8, so we read the exponent as d<sub>φ</sub>d. Right: the last line of the regret proof
+        with every constant, for problem B; it falls below the trivial H K only after about {_power(useful)}
+        episodes. The theorem speaks about a rate, not about numbers.</p>""",
         ("figures/complexity.svg",),
     )
 
