@@ -110,9 +110,10 @@ class CrossEntropy(_WarmStarted):
             noise = truncated_normal((self.candidates, self.horizon, self.action_dim))
             plans = (mean + spread * noise).clamp(-1.0, 1.0)
             returns = rank(judge, plans)
-            best = plans[returns.topk(self.elites).indices]
-            if torch.isinf(returns).all():
-                continue  # nobody could be judged: nothing was learned
+            judged = int(torch.isfinite(returns).sum())
+            if judged == 0:
+                continue  # nothing was learned
+            best = plans[returns.topk(min(self.elites, judged)).indices]
             mean = self.momentum * mean + (1.0 - self.momentum) * best.mean(0)
             variance = self.momentum * variance + (1.0 - self.momentum) * best.var(0, unbiased=False)
         self.mean = mean

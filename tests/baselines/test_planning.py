@@ -122,3 +122,14 @@ def test_an_evaluation_leaves_the_training_plan_alone() -> None:
         first.append([float(planners.plan(lambda plans: plans.sum((1, 2)), explore=False)) for _ in range(3)])
     assert first[0] == first[1]  # the second evaluation remembers nothing of the first
     assert torch.equal(planners.training.state_dict()["mean"], before)
+
+
+def test_elites_are_only_those_that_could_be_judged() -> None:
+    torch.manual_seed(0)
+    planner = CrossEntropy(1, 1, 100, elites=50, iterations=1, momentum=0.0)
+
+    def judge(plans: Tensor) -> Tensor:
+        first = plans[:, 0, 0]
+        return torch.where(first > 0.5, -1.0, math.nan)  # fewer than there are places
+
+    assert float(planner.plan(judge)) > 0.5
