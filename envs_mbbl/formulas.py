@@ -36,6 +36,11 @@ def sum_of_squares(x: Array) -> Array:
     return x.dot(x) if x.ndim == 1 else (x * x).sum(0)
 
 
+def length(x: Array) -> Array:
+    """Of a vector. torch's own function has gradient 0, not NaN, at the zero vector."""
+    return np.sqrt(sum_of_squares(x)) if library(x) is np else library(x).linalg.vector_norm(x, dim=0)
+
+
 # --- the small tasks ---
 
 
@@ -65,7 +70,7 @@ def mountain_car(s: Array, a: Array) -> Array:
 
 def reacher(s: Array, a: Array) -> Array:
     """s[8:11] is the way from the target to the fingertip."""
-    return -library(s).sqrt(sum_of_squares(s[8:11])) - sum_of_squares(a)
+    return -length(s[8:11]) - sum_of_squares(a)
 
 
 # --- locomotion ---

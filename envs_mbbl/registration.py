@@ -2,7 +2,6 @@
 
 import importlib.abc
 import importlib.machinery
-import importlib.util
 import sys
 from collections.abc import Sequence
 from types import ModuleType
@@ -35,12 +34,14 @@ class _RegisterAfterImport(importlib.abc.MetaPathFinder):
     ) -> importlib.machinery.ModuleSpec | None:
         if fullname != "gymnasium":
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec("gymnasium")
+        others = (finder for finder in sys.meta_path if finder is not self)
+        found = (finder.find_spec(fullname, path, target) for finder in others)
+        spec = next((spec for spec in found if spec is not None), None)
         if spec is not None and spec.loader is not None:
             load = spec.loader.exec_module
 
             def load_and_register(module: ModuleType) -> None:
+                sys.meta_path.remove(self)
                 load(module)
                 _register()
 

@@ -82,9 +82,18 @@ def test_the_table_is_light_to_import():
     assert done.stdout.strip() == "[] 18"
 
 
-@pytest.mark.parametrize("imports", ["envs_mbbl, gymnasium", "gymnasium, envs_mbbl"])
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "import envs_mbbl, gymnasium",
+        "import gymnasium, envs_mbbl",
+        "import envs_mbbl; envs_mbbl.make('Pendulum'); import gymnasium",
+        "import envs_mbbl, importlib.util; importlib.util.find_spec('gymnasium'); import gymnasium",
+        "import envs_mbbl.tasks, gymnasium.envs",
+    ],
+)
 def test_registered_in_whatever_order_modules_are_imported(imports):
-    code = f"import {imports}; print(sum(name.startswith('mbbl/') for name in gymnasium.registry))"
+    code = f"{imports}; print(sum(name.startswith('mbbl/') for name in gymnasium.registry))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "18"
 
@@ -188,6 +197,13 @@ def test_gradients_agree_with_finite_differences(task, seed):
         expected = slope(of_state)
         found = np.zeros_like(expected) if gradient is None else gradient.numpy()
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_the_gradient_at_the_reachers_target_is_finite():
+    state = torch.zeros(11, requires_grad=True)
+    TASKS["Reacher"].reward(state, torch.zeros(2)).backward()
+    assert state.grad is not None
+    assert (state.grad == 0).all()
 
 
 # --- terminations ---
