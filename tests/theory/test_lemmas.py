@@ -40,7 +40,7 @@ def test_best_expectation_factor_is_attained(shift: float) -> None:
 
 
 def test_last_line_of_the_expectation_lemma_has_a_counter_example() -> None:
-    """At a distance of 0.1 sigma a positive g gains 0.069; sqrt(2) x allows 0.141, the last line's 2 x^2 only 0.02."""
+    """At a distance of 0.1 sigma a positive g gains 0.068; sqrt(2) x allows 0.141, the last line's 2 x^2 only 0.02."""
     gained = extremal_ratio(0.1)
     assert gained > 3.0 * float(bounds.expectation_factor_last_line(np.array(0.1)))
     assert gained < float(bounds.expectation_factor(np.array(0.1)))
