@@ -14,7 +14,8 @@ from torch import Tensor
 
 from algorithms.core.loop import Transition
 
-GOES_ON, TERMINATED, TRUNCATED, LAST_OBSERVATION = 0.0, 1.0, 2.0, 4.0  # 3 = terminated and truncated
+# the column `end` of a row; a fall at the time limit is TERMINATED + TRUNCATED
+GOES_ON, TRUNCATED, TERMINATED, LAST_OBSERVATION = 0.0, 0.25, 1.0, -1.0
 
 
 class Batch(NamedTuple):
@@ -96,12 +97,12 @@ class Replay:
         d, k = self.observation_dim, self.action_dim
         first, states = data[:size], data[:, :d]
         end = first[:, d + k + 1]
-        stops = end.remainder(2.0) if self.bootstrap_time_limits else end.clamp(max=1.0)
+        continues = end < TERMINATED if self.bootstrap_time_limits else end == GOES_ON
         return Batch(
             observation=states[:size],
             action=first[:, d : d + k],
             reward=first[:, d + k],
-            continues=1.0 - stops,
+            continues=continues.float(),
             next_observation=states[size:],
             state_action=first[:, : d + k],
             states=states,

@@ -76,22 +76,38 @@ class Heads(Protocol):
 
 
 class LinearHeads:
-    """Q_i = <w_i, phi>, w of shape [2, m]. The TD gradient has a closed form: 2/B (Q - y) phi.
+    """Q_i = <w_i, phi>, w of shape [2, m], fitted to the TD target y.
 
-    The features are strongly correlated: the eigenvalues of Sigma = E[phi phi^T] fall off exponentially, and along
-    the small ones, where the effect of one action on Q lives, gradient steps on w stand still. So, by default, Adam
-    works on the coordinates u = w (Sigma + ridge I)^(1/2), in which the least-squares problem that the paper's
-    planning step asks for (a regression, Sec. 3.2) is well conditioned. `whiten=False` is Adam on w itself.
+    `least_squares` is the regression of the paper's planning step (fitted Q-iteration, Sec. 3.2): w_i solves
+
+        (A_i + ridge I) w_i = b_i,    A_i = E[phi phi^T],  b_i = E[phi y],
+
+    with averages over the last `window` updates or so. Each twin sees its own half of every batch, or they would be
+    equal. `adam` descends (Q_i - y)^2 instead. The features are strongly correlated (the eigenvalues of A
+    fall off exponentially), and along the small ones, where the effect of one action on Q lives, descent stands still.
     """
 
-    def __init__(self, dim: int, *, lr: float, whiten: bool, ridge: float, generator: torch.Generator) -> None:
+    def __init__(
+        self,
+        dim: int,
+        *,
+        fit: str,
+        lr: float,
+        window: int,
+        ridge: float,
+        solve_every: int,
+        generator: torch.Generator,
+    ) -> None:
+        if fit not in ("adam", "least_squares"):
+            raise ValueError(f"head_fit must be adam or least_squares, not {fit!r}")
         bound = 1.0 / math.sqrt(dim)
         self.w = torch.empty(2, dim).uniform_(-bound, bound, generator=generator)
         self.w_target = self.w.clone()
-        self.ridge, self.whiten = ridge, whiten
-        self.step_in_u = torch.zeros(2, dim)
-        self.optimizer = Adam(self.step_in_u if whiten else self.w, lr)
-        self.whitening = torch.eye(dim if whiten else 0)
+        self.optimizer = Adam(self.w, lr) if fit == "adam" else None
+        self.keep, self.ridge, self.solve_every = 1.0 - 1.0 / window, ridge, solve_every
+        self.a = torch.zeros(2, dim, dim) if fit == "least_squares" else torch.zeros(0)
+        self.b = torch.zeros(2, dim)
+        self.steps = 0
 
     def value(self, features: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
         return torch.mm(self.w, features.t()), lambda d_q: torch.mm(d_q.t(), self.w)
@@ -100,22 +116,31 @@ class LinearHeads:
         return torch.mm(self.w_target, features.t())
 
     def step(self, features: Tensor, target: Tensor) -> Metrics:
+        self.steps += 1
         error = torch.mm(self.w, features.t()).sub_(target)
-        gradient = torch.mm(error, features).mul_(2.0 / features.shape[0])
-        if self.whiten:
-            self.step_in_u.zero_()  # Adam's step does not depend on where it starts
-            self.optimizer.step(torch.mm(gradient, self.whitening))
-            self.w.addmm_(self.step_in_u, self.whitening)
+        if self.optimizer is not None:
+            self.optimizer.step(torch.mm(error, features).mul_(2.0 / features.shape[0]))
         else:
-            self.optimizer.step(gradient)
+            self.accumulate(features, target)
+            if self.steps % self.solve_every == 1 or self.solve_every == 1:
+                self.solve()
         return {"critic_loss": error.square_().mean()}
 
-    def fit_whitening(self, features: Tensor) -> None:
-        """(Sigma + ridge I)^(-1/2) from a large sample of features."""
-        sigma = torch.mm(features.t(), features).div_(features.shape[0]).double()
-        values, vectors = torch.linalg.eigh(sigma)
-        scales = (values.clamp(min=0.0) + self.ridge).rsqrt()
-        self.whitening.copy_(torch.mm(vectors * scales, vectors.t()))
+    def accumulate(self, features: Tensor, target: Tensor) -> None:
+        """Discounted averages of phi phi^T and phi y."""
+        half = features.shape[0] // 2
+        share = (1.0 - self.keep) / half
+        for i, rows in enumerate((slice(half), slice(half, 2 * half))):
+            phi = features[rows]
+            self.a[i].addmm_(phi.t(), phi, beta=self.keep, alpha=share)
+            self.b[i].addmv_(phi.t(), target[rows], beta=self.keep, alpha=share)
+
+    def solve(self) -> None:
+        a = self.a.double()
+        weight = 1.0 - self.keep**self.steps  # the averages have not filled their window yet
+        a.diagonal(dim1=1, dim2=2).add_(self.ridge * weight)
+        factor = torch.linalg.cholesky(a)
+        self.w.copy_(torch.cholesky_solve(self.b.double().unsqueeze(-1), factor).squeeze(-1))
 
     def track(self, tau: float) -> None:
         self.w_target.lerp_(self.w, tau)
@@ -124,15 +149,20 @@ class LinearHeads:
         return {
             "w": self.w,
             "w_target": self.w_target,
-            "whitening": self.whitening,
-            "optimizer": self.optimizer.state_dict(),
+            "a": self.a,
+            "b": self.b,
+            "steps": self.steps,
+            "optimizer": self.optimizer.state_dict() if self.optimizer is not None else None,
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.w.copy_(state["w"])
         self.w_target.copy_(state["w_target"])
-        self.whitening.copy_(state["whitening"])
-        self.optimizer.load_state_dict(state["optimizer"])
+        self.a.copy_(state["a"])
+        self.b.copy_(state["b"])
+        self.steps = state["steps"]
+        if self.optimizer is not None:
+            self.optimizer.load_state_dict(state["optimizer"])
 
 
 class Spede(SoftActorCritic):
@@ -183,9 +213,11 @@ class Spede(SoftActorCritic):
         config = self.config
         return LinearHeads(
             dim,
+            fit=config["head_fit"],
             lr=config["critic_lr"],
-            whiten=config["whiten_heads"],
-            ridge=config["whiten_ridge"],
+            window=config["head_window"],
+            ridge=config["head_ridge"],
+            solve_every=config["head_solve_every"],
             generator=self.init_generator,
         )
 
@@ -266,14 +298,7 @@ class Spede(SoftActorCritic):
         return self.heads.target(self.features(observation, action)[0])
 
     def critic_step(self, batch: Batch, target: Tensor) -> Metrics:
-        self.refresh_whitening()
         return self.heads.step(self.features(batch.observation, batch.action)[0], target)
-
-    def refresh_whitening(self) -> None:
-        heads = self.heads
-        if isinstance(heads, LinearHeads) and heads.whiten and self.updates % self.config["whiten_every"] == 1:
-            large = self.sample(self.config["whiten_batch"])
-            heads.fit_whitening(self.features(large.observation, large.action)[0])
 
     def actor_q(self, observation: Tensor, action: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
         features, features_pullback = self.features(observation, action)

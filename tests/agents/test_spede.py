@@ -192,16 +192,37 @@ def test_reward_augmentation(kind: str, extra: int) -> None:
 
 
 def test_head_gradient_is_that_of_autograd() -> None:
-    heads = LinearHeads(6, lr=1e-3, whiten=False, ridge=0.0, generator=torch_generator())
+    heads = linear_heads(6, fit="adam")
     features, target = torch.randn(20, 6), torch.randn(20)
     w = heads.w.clone().requires_grad_()
     (w @ features.T - target).square().mean(1).sum().backward()
     heads.step(features, target)
     assert w.grad is not None
+    assert heads.optimizer is not None
     torch.testing.assert_close(heads.optimizer.mean, 0.1 * w.grad)  # Adam's first moment after one step
 
 
-def test_whitened_heads_solve_an_ill_conditioned_regression_that_plain_adam_does_not() -> None:
+def linear_heads(dim: int, *, fit: str, ridge: float = 1e-6, window: int = 100, lr: float = 1e-3) -> LinearHeads:
+    return LinearHeads(
+        dim, fit=fit, lr=lr, window=window, ridge=ridge, solve_every=5, generator=torch_generator()
+    )
+
+
+def test_least_squares_heads_are_the_ridge_regression() -> None:
+    """Constant weights (a huge window): each twin is the textbook solution on its half of the data."""
+    generator = torch_generator(3)
+    heads = linear_heads(7, fit="least_squares", ridge=0.1, window=10**6)
+    features, target = torch.randn(11, 64, 7, generator=generator), torch.randn(11, 64, generator=generator)
+    for phi, y in zip(features, target, strict=True):
+        heads.step(phi, y)
+    for i, rows in enumerate((slice(32), slice(32, 64))):
+        phi, y = features[:, rows].reshape(-1, 7).double(), target[:, rows].reshape(-1).double()
+        n = len(y)
+        exact = torch.linalg.solve(phi.T @ phi / n + 0.1 * torch.eye(7).double(), phi.T @ y / n)
+        torch.testing.assert_close(heads.w[i].double(), exact, atol=1e-4, rtol=1e-4)
+
+
+def test_least_squares_solves_an_ill_conditioned_regression_that_adam_does_not() -> None:
     """Targets along directions in which the features hardly vary."""
     generator = torch_generator(3)
     basis = torch.linalg.qr(torch.randn(20, 20, generator=generator)).Q
@@ -209,21 +230,20 @@ def test_whitened_heads_solve_an_ill_conditioned_regression_that_plain_adam_does
     features = torch.randn(4096, 20, generator=generator) * scales @ basis
     target = features @ (basis.T @ (1.0 / scales))
     errors = {}
-    for whiten in (False, True):
-        heads = LinearHeads(20, lr=3e-3, whiten=whiten, ridge=1e-6, generator=torch_generator())
-        if whiten:
-            heads.fit_whitening(features)
-        for _ in range(1500):
+    for fit in ("adam", "least_squares"):
+        heads = linear_heads(20, fit=fit, lr=3e-3)
+        for _ in range(501):
             pick = torch.randint(4096, (256,), generator=generator)
             heads.step(features[pick], target[pick])
-        errors[whiten] = (heads.value(features)[0] - target).square().mean().item()
-    assert errors[True] < 1e-2
-    assert errors[False] > 100 * errors[True]
+        errors[fit] = (heads.value(features)[0] - target).square().mean().item()
+    assert errors["least_squares"] < 1e-2
+    assert errors["adam"] > 100 * errors["least_squares"]
 
 
-def test_whitening_makes_the_features_uncorrelated() -> None:
-    features = torch.randn(5000, 6, generator=torch_generator()) @ torch.randn(6, 6, generator=torch_generator(1))
-    heads = LinearHeads(6, lr=1e-3, whiten=True, ridge=0.0, generator=torch_generator())
-    heads.fit_whitening(features)
-    white = features @ heads.whitening
-    torch.testing.assert_close(white.T @ white / 5000, torch.eye(6), atol=1e-3, rtol=0.0)
+def test_the_window_forgets() -> None:
+    heads = linear_heads(3, fit="least_squares", window=10)
+    features = torch.randn(64, 3, generator=torch_generator())
+    for truth in (torch.tensor([1.0, 2.0, 3.0]), torch.tensor([-1.0, 0.5, 0.0])):
+        for _ in range(101):
+            heads.step(features, features @ truth)
+    torch.testing.assert_close(heads.w, truth.expand(2, 3), atol=1e-3, rtol=0.0)
