@@ -16,7 +16,7 @@ Point = tuple[float, float]
 BLACK, GREY, RED, BLUE, TAN = (0, 0, 0), (150, 150, 150), (200, 60, 60), (50, 90, 200), (205, 150, 100)
 
 NO_GL = (
-    "cannot render: no EGL driver. On Debian: apt-get install libegl1 libegl-mesa0 libgl1-mesa-dri. "
+    "cannot render: no EGL driver. On Debian: apt-get install libegl1 libgl1 libegl-mesa0 libgl1-mesa-dri. "
     "Or choose another one by the environment variable MUJOCO_GL (egl, osmesa, glfw) before Python starts."
 )
 

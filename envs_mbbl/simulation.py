@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import mujoco
 import numpy as np
 
-from envs_mbbl.base import Floats, MbblEnv
+from envs_mbbl.base import ENDED, Floats, MbblEnv
 from envs_mbbl.drawing import MujocoCamera, Picture
 from envs_mbbl.tasks import Task
 
@@ -40,9 +40,7 @@ class MujocoEnv(MbblEnv):
 
     model_file: ClassVar[str]
     frame_skip: ClassVar[int]
-    camera: ClassVar[dict[str, Any] | None] = (
-        None  # of a free camera; else the model's, which follows the body
-    )
+    camera: ClassVar[dict[str, Any] | None] = None  # settings of a free camera; None: that of the model
 
     def __init__(self, task: Task, render_mode: str | None = None, raw_actions: bool = False) -> None:
         super().__init__(task, render_mode, raw_actions)
@@ -74,6 +72,7 @@ class MujocoEnv(MbblEnv):
         mujoco.mj_step(self.model, self.data, self.frame_skip)
         observation = self._observe()
         if not math.isfinite(observation.dot(observation)):
+            self._phase = ENDED
             raise FloatingPointError(f"{self.task.name}: the simulation diverged at step {self._elapsed}")
         return observation
 

@@ -236,3 +236,7 @@ def test_a_diverging_simulation_is_an_error():
         pytest.raises(FloatingPointError, match="Hopper: the simulation diverged at step 0"),
     ):
         env.step(np.zeros(3))
+    with pytest.raises(RuntimeError, match="ended"):
+        env.step(np.zeros(3))
+    assert np.isfinite(env.reset()[0]).all()
+    env.step(np.zeros(3))
