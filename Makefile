@@ -39,7 +39,7 @@ types: setup
 	$(BIN)/mypy
 
 unit: setup
-	$(BIN)/python -m pytest -n $(CORES) --dist worksteal
+	$(BIN)/python -m pytest -n $(CORES) --dist loadfile
 
 workflow: setup
 	$(BIN)/snakemake --lint
