@@ -37,7 +37,7 @@ def read_csv(path: Path) -> pd.DataFrame:
     """What `write_csv` wrote: an empty cell is NaN in a column of numbers and empty text in one of names."""
     columns = pd.read_csv(path, nrows=0).columns
     text: dict[Hashable, str] = {name: "str" for name in TEXT if name in columns}
-    frame = pd.read_csv(path, dtype=text, keep_default_na=False, na_values=[""])
+    frame = pd.read_csv(path, dtype=text, keep_default_na=False, na_values=[""], float_precision="round_trip")
     return frame.fillna(dict.fromkeys(text, ""))
 
 

@@ -174,32 +174,31 @@ def interval(
     return np.asarray(point["one"]), np.asarray(bounds["one"])[0], np.asarray(bounds["one"])[1]
 
 
-def aggregate_frame(scores: Scores) -> pd.DataFrame:
-    rows = []
+def profile(scores_RT: Floats) -> Floats:
+    """The share of runs with a score above each threshold (rliable's score distribution)."""
+    ordered = np.sort(scores_RT, axis=None)
+    return 1.0 - np.searchsorted(ordered, THRESHOLDS, side="right") / ordered.size
+
+
+def agent_frames(scores: Scores) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Aggregates and performance profile of each agent, from one bootstrap for both."""
+
+    def together(scores_RT: Floats) -> Floats:
+        return np.concatenate([aggregates(scores_RT), profile(scores_RT)])
+
+    rows, shares = [], []
     for label, scores_RT in scores.scores_RT.items():
-        point, low, high = interval(scores_RT, aggregates, REPETITIONS)
+        point, low, high = interval(scores_RT, together, REPETITIONS)
+        values = list(zip(point, low, high, strict=True))
+        named, curve = values[: len(AGGREGATES)], values[len(AGGREGATES) :]
         rows += [
-            (label, name, point[i], low[i], high[i], *scores_RT.shape) for i, name in enumerate(AGGREGATES)
+            (label, name, *value, *scores_RT.shape) for name, value in zip(AGGREGATES, named, strict=True)
         ]
-    return pd.DataFrame(rows, columns=["label", "aggregate", "value", "low", "high", "runs", "tasks"])
-
-
-def profile_frame(scores: Scores) -> pd.DataFrame:
-    """The share of runs with a score above each threshold."""
-
-    def profile(scores_RT: Floats) -> Floats:
-        return np.mean(scores_RT[:, :, None] > THRESHOLDS, axis=(0, 1))
-
-    frames = []
-    for label, scores_RT in scores.scores_RT.items():
-        point, low, high = interval(scores_RT, profile, REPETITIONS)
-        frames.append(
-            pd.DataFrame({"label": label, "threshold": THRESHOLDS, "share": point, "low": low, "high": high})
-        )
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=_PROFILE)
-
-
-_PROFILE = ["label", "threshold", "share", "low", "high"]
+        shares += [(label, tau, *value) for tau, value in zip(THRESHOLDS, curve, strict=True)]
+    return (
+        pd.DataFrame(rows, columns=["label", "aggregate", "value", "low", "high", "runs", "tasks"]),
+        pd.DataFrame(shares, columns=["label", "threshold", "share", "low", "high"]),
+    )
 
 
 def probability_of_improvement(scores_x_RT: Floats, scores_y_RT: Floats) -> float:
@@ -234,9 +233,10 @@ def analyse(study: Study, frames: Frames) -> Reliability:
     scale = normalisation(study, frames.cells)
     scores = score_arrays(study, frames.finals, scale, study.metric)
     left_out = pd.DataFrame(scores.left_out.items(), columns=["name", "why"])
+    overall, profiles = agent_frames(scores)
     return Reliability(
-        aggregates=aggregate_frame(scores),
-        profiles=profile_frame(scores),
+        aggregates=overall,
+        profiles=profiles,
         improvement=improvement_frame(scores),
         intervals=interval_frame(frames.cells),
         normalisation=scale.assign(used=scale["task"].isin(scores.tasks)),

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from rliable import metrics
+from rliable import library, metrics
 
 from analysis import reliability
 from analysis.aggregate import aggregate, read_frames
@@ -69,10 +69,10 @@ def test_intervals_agree_with_an_independent_bootstrap() -> None:
 
 
 def test_an_interval_depends_neither_on_the_order_nor_on_the_others() -> None:
-    both = reliability.aggregate_frame(scores("a", "b")).set_index(["label", "aggregate"])
+    both = reliability.agent_frames(scores("a", "b"))[0].set_index(["label", "aggregate"])
     turned = scores("a", "b")
     turned = reliability.Scores(turned.tasks, dict(reversed(turned.scores_RT.items())), {})
-    again = reliability.aggregate_frame(turned).set_index(["label", "aggregate"]).reindex(both.index)
+    again = reliability.agent_frames(turned)[0].set_index(["label", "aggregate"]).reindex(both.index)
     pd.testing.assert_frame_equal(both, again)
 
 
@@ -80,12 +80,20 @@ def test_the_global_generator_is_left_as_it_was() -> None:
     np.random.seed(5)  # noqa: NPY002
     expected = np.random.random()  # noqa: NPY002
     np.random.seed(5)  # noqa: NPY002
-    reliability.aggregate_frame(scores("a"))
+    reliability.agent_frames(scores("a"))
     assert np.random.random() == expected  # noqa: NPY002
 
 
+def test_profiles_are_rliables() -> None:
+    scores_RT = np.round(
+        np.random.default_rng(4).normal(0.5, 0.5, (4, 9)), 2
+    )  # some scores equal a threshold
+    expected = [library.run_score_deviation(scores_RT, tau) for tau in reliability.THRESHOLDS]
+    np.testing.assert_allclose(reliability.profile(scores_RT), expected)
+
+
 def test_profiles_fall_from_one_to_zero() -> None:
-    frame = reliability.profile_frame(scores("a"))
+    frame = reliability.agent_frames(scores("a"))[1]
     assert (np.diff(frame["share"]) <= 0).all()
     assert ((frame["low"] <= frame["share"]) & (frame["share"] <= frame["high"])).all()
 
