@@ -124,10 +124,11 @@ class CrossEntropy(_WarmStarted):
 class PathIntegral(_WarmStarted):
     """MPPI (Williams et al. 2017): the plans' average, weighted by exp(return / temperature).
 
-        U <- sum_n w_n (U + eps_n),    w_n ~ exp((R_n - max R) / (temperature std(R)))
+        U <- sum_n w_n (U + eps_n),    w_n ~ exp((R_n - max R) / (temperature (max R - median R)))
 
     The temperature is in units of the spread of the returns, so that one value suits tasks with rewards of
-    any size. `smoothing` makes neighbouring noises alike:
+    any size. (Not of their standard deviation: one candidate on which the model ran away to -1e30 would make
+    all the others look alike.) `smoothing` makes neighbouring noises alike:
 
         eps_t = smoothing eps_{t-1} + sqrt(1 - smoothing^2) xi_t,    xi_t ~ N(0, I).
     """
@@ -141,12 +142,12 @@ class PathIntegral(_WarmStarted):
         for _ in range(self.iterations):
             plans = (self.mean + self.noise * self._draw()).clamp(-1.0, 1.0)
             plans[0] = self.mean  # the plan as it stands is a candidate too
-            returns = rank(judge, plans)
-            finite = torch.isfinite(returns)
-            if not finite.any():
-                continue
-            scale = self.temperature * returns[finite].std(unbiased=False) + 1e-9
-            weights = torch.softmax((returns - returns.max()) / scale, 0)
+            returns = rank(judge, plans).double()
+            judged = returns[torch.isfinite(returns)]
+            if len(judged) == 0:
+                continue  # nothing was learned
+            scale = self.temperature * (judged.max() - judged.median()) + 1e-9
+            weights = torch.softmax((returns - judged.max()) / scale, 0)
             self.mean = torch.einsum("n,nhk->hk", weights.to(plans.dtype), plans)
         return self._take_first()
 

@@ -29,7 +29,7 @@ def cem(horizon: int) -> CrossEntropy:
 
 
 def mppi(horizon: int) -> PathIntegral:
-    return PathIntegral(1, horizon, 300, iterations=4, noise=0.3, temperature=0.1, smoothing=0.0)
+    return PathIntegral(1, horizon, 300, iterations=4, noise=0.3, temperature=0.04, smoothing=0.0)
 
 
 @pytest.mark.parametrize(
@@ -133,3 +133,15 @@ def test_elites_are_only_those_that_could_be_judged() -> None:
         return torch.where(first > 0.5, -1.0, math.nan)  # fewer than there are places
 
     assert float(planner.plan(judge)) > 0.5
+
+
+@pytest.mark.parametrize("disaster", [-1e30, -3e38, -math.inf, math.nan])
+def test_one_runaway_candidate_does_not_blind_path_integrals(disaster: float) -> None:
+    torch.manual_seed(0)
+    planner = PathIntegral(1, 1, 300, iterations=6, noise=0.5, temperature=0.04, smoothing=0.0)
+
+    def judge(plans: Tensor) -> Tensor:
+        first = plans[:, 0, 0]
+        return torch.where(first < -0.3, disaster, -((first - 0.4) ** 2))
+
+    assert float(planner.plan(judge)) == pytest.approx(0.4, abs=0.05)
