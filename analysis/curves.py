@@ -114,11 +114,11 @@ def _draw_task(
 
 
 def _paper_lines(axes: Axes, study: Study, task: str, labels: list[str], looks: dict[str, Style]) -> None:
-    axes.axvspan(study.steps, study.steps * (1 + GUTTER), color="0.92", linewidth=0, zorder=0)
+    ends = (study.steps, study.steps * (1 + GUTTER))
+    axes.axvspan(*ends, color="0.92", linewidth=0, zorder=0)
     for label in labels:
         paper, _ = paper_figure("main_table1", task, study.title(label))
         if paper is not None:
-            ends = (study.steps, study.steps * (1 + GUTTER))
             axes.plot(
                 ends, (paper.mean, paper.mean), linewidth=1.6, solid_capstyle="butt", **_line(looks[label])
             )

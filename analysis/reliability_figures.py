@@ -135,6 +135,8 @@ def draw_improvement(study: Study, result: Reliability) -> Figure:
         ax=axes,
     )
     axes.set_title(f"P(row beats column); * the {LEVEL:.0%} interval excludes 0.5", fontsize=9)
+    axes.grid(visible=False)
+    axes.set_facecolor("0.9")  # nobody competes with itself
     axes.tick_params(axis="x", rotation=60)
     figure.tight_layout()
     return figure
