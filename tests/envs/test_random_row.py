@@ -35,15 +35,17 @@ def test_the_package_has_the_figures_of_the_published_table(root):
     assert set(table) == set(TASKS)
 
 
-# The steps to play, where they cost most; 20,000 in the other tasks.
-EXPENSIVE = {"Ant": 15_000, "SlimHumanoid": 15_000} | dict.fromkeys(
-    ("Ant-ET", "Walker2D-ET", "Hopper-ET", "SlimHumanoid-ET", "Humanoid-ET"), 8_000
+# The steps to play: more where they are cheap and returns vary, fewer where they are dear; else 20,000.
+STEPS = (
+    dict.fromkeys(("Pendulum", "Acrobot", "CartPole", "MountainCar"), 60_000)
+    | dict.fromkeys(("Ant", "SlimHumanoid"), 15_000)
+    | dict.fromkeys(("Ant-ET", "Walker2D-ET", "Hopper-ET", "SlimHumanoid-ET", "Humanoid-ET"), 8_000)
 )
 
 
 @functools.cache
 def episodes(name: str) -> list[Episode]:
-    steps = EXPENSIVE.get(name, 20_000)
+    steps = STEPS.get(name, 20_000)
     found = []
     for episode in random_episodes(name):
         found.append(episode)
@@ -72,23 +74,24 @@ def test_random_returns_agree_with_the_published_row(name):
 TENFOLD = "tenfold"
 EVERY = tuple(MISTAKES)
 
-# task: term of the reward: the mistakes in its coefficient that the row must catch
+# task: term of the reward: the mistakes in its coefficient that the row must catch. Chosen with a margin: other
+# random numbers, as another processor's rounding makes them, must not change the verdict.
 ROW_CATCHES = {
-    "Pendulum": {"height": ("sign", TENFOLD), "velocity": ("sign", "dropped", "doubled", TENFOLD)},
+    "Pendulum": {"height": ("sign", TENFOLD), "velocity": ("sign", "dropped", TENFOLD)},
     "InvertedPendulum": {"angle": EVERY},
     "Acrobot": {"first link": EVERY, "second link": EVERY},
     "CartPole": {"angle": ("sign", "dropped", "doubled", TENFOLD), "position": ("sign", TENFOLD)},
     "MountainCar": {"position": EVERY},
     "Reacher": {"distance": EVERY, "control": EVERY},
     "HalfCheetah": {"velocity": ("sign", "dropped", "doubled", TENFOLD), "control": EVERY},
-    "Swimmer-v0": {"velocity": ("dropped", "doubled", TENFOLD)},
+    "Swimmer-v0": {"velocity": ("dropped", TENFOLD)},
     "Swimmer": {"velocity": ("sign", "dropped", TENFOLD)},
     "Ant": {"velocity": (TENFOLD,), "height": EVERY, "control": EVERY, "alive": EVERY},
     "Ant-ET": {"height": (TENFOLD,), "control": (TENFOLD,), "alive": ("sign", "dropped", "doubled", TENFOLD)},
     "Walker2D": {
         "velocity": (TENFOLD,),
         "height": EVERY,
-        "control": ("sign", TENFOLD),
+        "control": (TENFOLD,),
         "alive": ("sign", "dropped", "doubled", TENFOLD),
     },
     "Walker2D-ET": {"velocity": EVERY, "height": (TENFOLD,), "control": ("sign", "dropped", TENFOLD), "alive": EVERY},
@@ -96,7 +99,7 @@ ROW_CATCHES = {
     "Hopper-ET": {"velocity": ("sign", TENFOLD), "control": ("sign", TENFOLD), "alive": EVERY},
     "SlimHumanoid": {"velocity": ("sign", "dropped", TENFOLD), "control": ("sign", TENFOLD), "alive": (TENFOLD,)},
     "SlimHumanoid-ET": {
-        "velocity": ("sign", "dropped", "doubled", TENFOLD),
+        "velocity": ("sign", TENFOLD),
         "control": ("sign", TENFOLD),
         "alive": ("sign", "dropped", "doubled", TENFOLD),
     },
