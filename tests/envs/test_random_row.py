@@ -83,7 +83,7 @@ ROW_CATCHES = {
     "CartPole": {"angle": ("sign", "dropped", "doubled", TENFOLD), "position": ("sign", TENFOLD)},
     "MountainCar": {"position": EVERY},
     "Reacher": {"distance": EVERY, "control": EVERY},
-    "HalfCheetah": {"velocity": ("sign", "dropped", "doubled", TENFOLD), "control": EVERY},
+    "HalfCheetah": {"velocity": ("sign", "dropped", TENFOLD), "control": EVERY},
     "Swimmer-v0": {"velocity": ("dropped", TENFOLD)},
     "Swimmer": {"velocity": ("sign", "dropped", TENFOLD)},
     "Ant": {"velocity": (TENFOLD,), "height": EVERY, "control": EVERY, "alive": EVERY},
