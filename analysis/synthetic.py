@@ -20,23 +20,24 @@ from analysis import reference
 from analysis.files import write_text
 from analysis.window import Floats
 
-# task → (the paper's name, horizon, typical length of an early episode)
-TASKS: dict[str, tuple[str, int, int]] = {
-    "Swimmer-v0": ("Swimmer", 1000, 1000),
-    "Reacher": ("Reacher", 50, 50),
-    "MountainCar": ("MountainCar", 200, 200),
-    "Pendulum": ("Pendulum", 200, 200),
-    "InvertedPendulum": ("I-Pendulum", 100, 100),
-    "Ant-ET": ("Ant-ET", 1000, 150),
-    "Hopper-ET": ("Hopper-ET", 1000, 30),
-    "SlimHumanoid-ET": ("S-Humanoid-ET", 1000, 25),
-    "Humanoid-ET": ("Humanoid-ET", 1000, 25),
-    "Walker2D-ET": ("Walker-ET", 1000, 30),
-    "CartPole": ("Cartpole", 200, 200),
-    "Acrobot": ("Acrobot", 200, 200),
-    "Hopper": ("Hopper", 1000, 1000),
-    "HalfCheetah": ("HalfCheetah", 1000, 1000),
+# task → (the paper's name, horizon)
+TASKS: dict[str, tuple[str, int]] = {
+    "Swimmer-v0": ("Swimmer", 1000),
+    "Reacher": ("Reacher", 50),
+    "MountainCar": ("MountainCar", 200),
+    "Pendulum": ("Pendulum", 200),
+    "InvertedPendulum": ("I-Pendulum", 100),
+    "Ant-ET": ("Ant-ET", 1000),
+    "Hopper-ET": ("Hopper-ET", 1000),
+    "SlimHumanoid-ET": ("S-Humanoid-ET", 1000),
+    "Humanoid-ET": ("Humanoid-ET", 1000),
+    "Walker2D-ET": ("Walker-ET", 1000),
+    "CartPole": ("Cartpole", 200),
+    "Acrobot": ("Acrobot", 200),
+    "Hopper": ("Hopper", 1000),
+    "HalfCheetah": ("HalfCheetah", 1000),
 }
+EARLY_FALL = 30  # steps of a first episode where falling ends it
 MAIN = list(TASKS)[:10]
 FULL = list(TASKS)[:12]
 MOMENTUM = ["Hopper-ET", "Ant-ET", "SlimHumanoid-ET", "Humanoid-ET"]
@@ -97,7 +98,7 @@ def study_json(name: str = "synthetic", steps: int = 200_000, seeds: int = 4) ->
         "metric": "evaluation",
         "evaluation": {"every": max(steps // 40, 1), "episodes": 10},
         "tasks": {
-            task: {"paper_name": paper, "horizon": horizon} for task, (paper, horizon, _) in TASKS.items()
+            task: {"paper_name": paper, "horizon": horizon} for task, (paper, horizon) in TASKS.items()
         },
         "labels": {label: _label(label) for label in LABELS},
         "runs": runs,
@@ -204,9 +205,8 @@ def _tables() -> list[dict[str, Any]]:
     ]
 
 
-def _target(label: str, task: str) -> tuple[float, float, float]:
+def _target(title: str, task: str, config: dict[str, Any]) -> tuple[float, float, float]:
     """Published (mean, std) for the cell and Random's mean; something plausible where nothing is published."""
-    title = LABELS[label][0]
     low = reference.mbbl_value(task, "Random")
     start = low.mean if low else 0.0
     cells = reference.paper_cells()
@@ -218,8 +218,7 @@ def _target(label: str, task: str) -> tuple[float, float, float]:
         return float(cells.iloc[0]["mean"]), float(cells.iloc[0]["std"]), start
     scale = reference.published_scale(task)
     high = scale.high if scale else 100.0
-    features = int(label.rpartition("-")[2]) if "features" in label else 1024
-    share = 0.2 + 0.06 * np.log2(features / 64)
+    share = 0.2 + 0.06 * np.log2(config.get("features", 1024) / 64)
     return start + share * (high - start), 0.05 * abs(high - start), start
 
 
@@ -227,7 +226,8 @@ def write_run(directory: Path, study: dict[str, Any], run: dict[str, Any]) -> No
     """Training and evaluation episodes whose return rises from Random's to about the published value."""
     label, task, seed, steps = run["label"], run["task"], run["seed"], run["steps"]
     rng = np.random.default_rng([zlib.crc32(f"{label}/{task}".encode()), seed])
-    mean, std, start = _target(label, task)
+    entry = study["labels"][label]
+    mean, std, start = _target(entry["title"], task, entry.get("config") or {})
     final = mean + std * rng.standard_normal()
     pace = steps * rng.uniform(0.08, 0.3)
     noise = max(std * 0.6, 0.02 * abs(final - start), 0.01)
@@ -235,8 +235,8 @@ def write_run(directory: Path, study: dict[str, Any], run: dict[str, Any]) -> No
     def level(step: Floats) -> Floats:
         return start + (final - start) * (1 - np.exp(-step / pace))
 
-    _, horizon, early = TASKS[task]
-    lengths = _lengths(rng, steps, horizon, early)
+    horizon = study["tasks"][task]["horizon"]
+    lengths = _lengths(rng, steps, horizon, EARLY_FALL if task.endswith("-ET") else horizon)
     ends = np.cumsum(lengths)
     lengths, ends = lengths[ends <= steps], ends[ends <= steps]
     returns = level(ends) + noise * rng.standard_normal(len(ends))
@@ -317,8 +317,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("directory", type=Path, help="where the study goes, e.g. results/synthetic")
     parser.add_argument("--steps", type=int, default=200_000)
     parser.add_argument("--seeds", type=int, default=4)
+    parser.add_argument(
+        "--like", type=Path, help="a study.json whose runs to make up, instead of the paper's"
+    )
     chosen = parser.parse_args(arguments)
-    write_study(chosen.directory, study_json(chosen.directory.name, chosen.steps, chosen.seeds))
+    name = chosen.directory.name
+    study = study_json(name, chosen.steps, chosen.seeds)
+    if chosen.like:
+        study = json.loads(chosen.like.read_text(encoding="utf-8")) | {"study": name, "scale": "synthetic"}
+    write_study(chosen.directory, study)
     return 0
 
 

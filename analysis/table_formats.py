@@ -15,7 +15,7 @@ NOT_ASKED = "·"
 LEGEND = (
     "Each cell: ours; below it the paper's figure and MBBL's where there is one. "
     f"{NOT_ASKED} the study does not ask for this cell; †k/n only k of the n seeds have a result; "
-    "‡ another number of steps."
+    "‡ another number of steps, with the window at its end."
 )
 
 

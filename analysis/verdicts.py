@@ -162,13 +162,7 @@ def verdict_frame(
                 "std": std,
                 "n": n,
                 **asdict(result),
-                "note": "; ".join(
-                    dict.fromkeys(
-                        notes[key]
-                        for table in row["tables"].split()
-                        if (key := (table, row["task"], row["agent"])) in notes
-                    )
-                ),
+                "note": "; ".join(_notes(study, row, cell, notes)),
             }
         )
     frame = pd.DataFrame(rows, columns=[*_FIRST, *Comparison.__dataclass_fields__, "note"])
@@ -176,6 +170,17 @@ def verdict_frame(
 
 
 _FIRST = ["source", "task", "agent", "label", "published_mean", "published_std", "tables", "mean", "std", "n"]
+
+
+def _notes(
+    study: Study, row: dict[str, Any], cell: dict[str, Any] | None, notes: dict[tuple[str, str, str], str]
+) -> list[str]:
+    """What is wrong with the printed figure, and whether ours had another budget."""
+    keys = ((table, row["task"], row["agent"]) for table in row["tables"].split())
+    found = list(dict.fromkeys(notes[key] for key in keys if key in notes))
+    if cell is not None and cell.get("steps", study.steps) != study.steps:
+        found.append(f"ours after {cell['steps']:,} steps")
+    return found
 
 
 def _cell_notes() -> dict[tuple[str, str, str], str]:
