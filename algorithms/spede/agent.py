@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -64,12 +64,19 @@ class SpectralMap:
         self.b.copy_(state["b"])
 
 
+class Bootstrap(NamedTuple):
+    """The part of the target y that comes from the heads: y = (the rest) + value, value = <w_target, features>."""
+
+    features: Tensor  # gamma (1 - d) [phi(s', a'), r, 1]
+    value: Tensor
+
+
 class Heads(Protocol):
     """Twin Q-functions of given features, with target copies."""
 
     def value(self, features: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]: ...  # Q and dL/dQ -> dL/dphi
     def target(self, features: Tensor) -> Tensor: ...
-    def step(self, features: Tensor, target: Tensor) -> Metrics: ...
+    def step(self, features: Tensor, target: Tensor, bootstrap: Bootstrap) -> Metrics: ...
     def track(self, tau: float) -> None: ...
     def state_dict(self) -> dict[str, Any]: ...
     def load_state_dict(self, state: dict[str, Any]) -> None: ...
@@ -78,13 +85,17 @@ class Heads(Protocol):
 class LinearHeads:
     """Q_i = <w_i, phi>, w of shape [2, m], fitted to the TD target y.
 
-    `least_squares` is the regression of the paper's planning step (fitted Q-iteration, Sec. 3.2): w_i solves
+    `least_squares` is the paper's planning step, a regression whose fixed point is solved for (Sec. 3.2):
 
-        (A_i + ridge I) w_i = b_i,    A_i = E[phi phi^T],  b_i = E[phi y],
+        (A + ridge I) w = b + C w,   A = E[phi phi^T],  b = E[phi (r - gamma (1 - d) alpha log pi')],  C = E[phi phi'^T]
 
-    with averages over the last `window` updates or so. Each twin sees its own half of every batch, or they would be
-    equal. `adam` descends (Q_i - y)^2 instead. The features are strongly correlated (the eigenvalues of A
-    fall off exponentially), and along the small ones, where the effect of one action on Q lives, descent stands still.
+    with phi' = gamma (1 - d) phi(s', a') and averages over the last `window` updates or so. Each twin sees its own
+    half of every batch, or they would be equal. A sweep is one iteration of fitted Q-iteration,
+    w <- (A + ridge I)^-1 (b + C w). It costs no data and no gradient, so values spread over the whole horizon at once
+    and not by one step per turn of a target network. `sweeps=0` keeps the target heads: (A + ridge I) w = E[phi y].
+
+    `adam` descends (Q_i - y)^2. The features are strongly correlated (the eigenvalues of A fall off exponentially), and
+    along the small ones, where the effect of one action on Q lives, descent stands still.
     """
 
     def __init__(
@@ -96,6 +107,7 @@ class LinearHeads:
         window: int,
         ridge: float,
         solve_every: int,
+        sweeps: int,
         generator: torch.Generator,
     ) -> None:
         if fit not in ("adam", "least_squares"):
@@ -104,8 +116,9 @@ class LinearHeads:
         self.w = torch.empty(2, dim).uniform_(-bound, bound, generator=generator)
         self.w_target = self.w.clone()
         self.optimizer = Adam(self.w, lr) if fit == "adam" else None
-        self.keep, self.ridge, self.solve_every = 1.0 - 1.0 / window, ridge, solve_every
+        self.keep, self.ridge, self.solve_every, self.sweeps = 1.0 - 1.0 / window, ridge, solve_every, sweeps
         self.a = torch.zeros(2, dim, dim) if fit == "least_squares" else torch.zeros(0)
+        self.c = torch.zeros(2, dim, dim) if fit == "least_squares" and sweeps else torch.zeros(0)
         self.b = torch.zeros(2, dim)
         self.steps = 0
 
@@ -115,32 +128,42 @@ class LinearHeads:
     def target(self, features: Tensor) -> Tensor:
         return torch.mm(self.w_target, features.t())
 
-    def step(self, features: Tensor, target: Tensor) -> Metrics:
+    def step(self, features: Tensor, target: Tensor, bootstrap: Bootstrap) -> Metrics:
         self.steps += 1
         error = torch.mm(self.w, features.t()).sub_(target)
         if self.optimizer is not None:
             self.optimizer.step(torch.mm(error, features).mul_(2.0 / features.shape[0]))
         else:
-            self.accumulate(features, target)
+            self.accumulate(features, target, bootstrap)
             if self.steps % self.solve_every == 1 or self.solve_every == 1:
                 self.solve()
         return {"critic_loss": error.square_().mean()}
 
-    def accumulate(self, features: Tensor, target: Tensor) -> None:
-        """Discounted averages of phi phi^T and phi y."""
+    def accumulate(self, features: Tensor, target: Tensor, bootstrap: Bootstrap) -> None:
+        """Discounted averages of phi phi^T, phi phi'^T and phi y."""
         half = features.shape[0] // 2
         share = (1.0 - self.keep) / half
+        if self.sweeps:
+            target = target - bootstrap.value
         for i, rows in enumerate((slice(half), slice(half, 2 * half))):
-            phi = features[rows]
-            self.a[i].addmm_(phi.t(), phi, beta=self.keep, alpha=share)
-            self.b[i].addmv_(phi.t(), target[rows], beta=self.keep, alpha=share)
+            phi_t = features[rows].t()
+            self.a[i].addmm_(phi_t, features[rows], beta=self.keep, alpha=share)
+            self.b[i].addmv_(phi_t, target[rows], beta=self.keep, alpha=share)
+            if self.sweeps:
+                self.c[i].addmm_(phi_t, bootstrap.features[rows], beta=self.keep, alpha=share)
 
     def solve(self) -> None:
-        a = self.a.double()
+        a, b = self.a.double(), self.b.double().unsqueeze(-1)
         weight = 1.0 - self.keep**self.steps  # the averages have not filled their window yet
         a.diagonal(dim1=1, dim2=2).add_(self.ridge * weight)
         factor = torch.linalg.cholesky(a)
-        self.w.copy_(torch.cholesky_solve(self.b.double().unsqueeze(-1), factor).squeeze(-1))
+        w = torch.cholesky_solve(b, factor)
+        if self.sweeps:
+            constant, shift = w, torch.cholesky_solve(self.c.double(), factor)
+            w = self.w.double().unsqueeze(-1)
+            for _ in range(self.sweeps):
+                w = constant + torch.bmm(shift, w)
+        self.w.copy_(w.squeeze(-1))
 
     def track(self, tau: float) -> None:
         self.w_target.lerp_(self.w, tau)
@@ -151,6 +174,7 @@ class LinearHeads:
             "w_target": self.w_target,
             "a": self.a,
             "b": self.b,
+            "c": self.c,
             "steps": self.steps,
             "optimizer": self.optimizer.state_dict() if self.optimizer is not None else None,
         }
@@ -160,6 +184,7 @@ class LinearHeads:
         self.w_target.copy_(state["w_target"])
         self.a.copy_(state["a"])
         self.b.copy_(state["b"])
+        self.c.copy_(state["c"])
         self.steps = state["steps"]
         if self.optimizer is not None:
             self.optimizer.load_state_dict(state["optimizer"])
@@ -169,6 +194,8 @@ class Spede(SoftActorCritic):
     """Thompson sampling over an ensemble of dynamics models; a linear critic on the drawn model's features."""
 
     heads: Heads
+    next_features: Tensor  # of the Bellman target at hand
+    next_q: Tensor
 
     # --- the representation -----------------------------------------------------------------------------
 
@@ -218,6 +245,7 @@ class Spede(SoftActorCritic):
             window=config["head_window"],
             ridge=config["head_ridge"],
             solve_every=config["head_solve_every"],
+            sweeps=config["head_sweeps"],
             generator=self.init_generator,
         )
 
@@ -295,10 +323,14 @@ class Spede(SoftActorCritic):
     # --- the critic -------------------------------------------------------------------------------------
 
     def target_q(self, observation: Tensor, action: Tensor) -> Tensor:
-        return self.heads.target(self.features(observation, action)[0])
+        self.next_features, _ = self.features(observation, action)
+        self.next_q = self.heads.target(self.next_features)
+        return self.next_q
 
     def critic_step(self, batch: Batch, target: Tensor) -> Metrics:
-        return self.heads.step(self.features(batch.observation, batch.action)[0], target)
+        discount = batch.continues * self.gamma
+        bootstrap = Bootstrap(self.next_features.mul_(discount.unsqueeze(1)), self.next_q.amin(0).mul_(discount))
+        return self.heads.step(self.features(batch.observation, batch.action)[0], target, bootstrap)
 
     def actor_q(self, observation: Tensor, action: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
         features, features_pullback = self.features(observation, action)

@@ -13,7 +13,7 @@ from algorithms.core.networks import MLP
 from algorithms.core.optim import Adam
 from algorithms.core.run import Run
 from algorithms.core.sac import Metrics
-from algorithms.spede.agent import Heads, Spede
+from algorithms.spede.agent import Bootstrap, Heads, Spede
 
 
 class MlpHeads:
@@ -37,7 +37,7 @@ class MlpHeads:
     def target(self, features: Tensor) -> Tensor:
         return self.net_target(features)[..., 0]
 
-    def step(self, features: Tensor, target: Tensor) -> Metrics:
+    def step(self, features: Tensor, target: Tensor, bootstrap: Bootstrap) -> Metrics:
         out, tape = self.net.forward(features)
         error = out[..., 0] - target
         metrics = {"critic_loss": error.square().mean()}

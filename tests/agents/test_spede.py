@@ -10,8 +10,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from algorithms.spede.agent import LinearHeads, SpectralMap, Spede
+from algorithms.spede.agent import Bootstrap, LinearHeads, SpectralMap, Spede
 from tests.agents.support import batch_of, fill, make_agent, torch_generator
+
+NOTHING = Bootstrap(torch.empty(0, 0), torch.empty(0))  # for heads that do not sweep
 
 
 def spede(**overrides: Any) -> Spede:
@@ -73,7 +75,7 @@ def test_only_the_heads_learn_from_the_td_error() -> None:
     agent = spede(target_every=1)
     batch = batch_of(agent)
     before = snapshot(agent)
-    agent.critic_step(batch, torch.randn(32))
+    agent.critic_step(batch, agent.bellman_target(batch))
     assert changed(before, snapshot(agent)) == {"w"}
     assert all(model.grad.count_nonzero() == 0 for model in agent.models + agent.momentum_models)
 
@@ -196,15 +198,15 @@ def test_head_gradient_is_that_of_autograd() -> None:
     features, target = torch.randn(20, 6), torch.randn(20)
     w = heads.w.clone().requires_grad_()
     (w @ features.T - target).square().mean(1).sum().backward()
-    heads.step(features, target)
+    heads.step(features, target, NOTHING)
     assert w.grad is not None
     assert heads.optimizer is not None
     torch.testing.assert_close(heads.optimizer.mean, 0.1 * w.grad)  # Adam's first moment after one step
 
 
-def linear_heads(dim: int, *, fit: str, ridge: float = 1e-6, window: int = 100, lr: float = 1e-3) -> LinearHeads:
+def linear_heads(dim: int, *, fit: str, ridge: float = 1e-6, window: int = 100, sweeps: int = 0) -> LinearHeads:
     return LinearHeads(
-        dim, fit=fit, lr=lr, window=window, ridge=ridge, solve_every=5, generator=torch_generator()
+        dim, fit=fit, lr=3e-3, window=window, ridge=ridge, solve_every=5, sweeps=sweeps, generator=torch_generator()
     )
 
 
@@ -214,7 +216,7 @@ def test_least_squares_heads_are_the_ridge_regression() -> None:
     heads = linear_heads(7, fit="least_squares", ridge=0.1, window=10**6)
     features, target = torch.randn(11, 64, 7, generator=generator), torch.randn(11, 64, generator=generator)
     for phi, y in zip(features, target, strict=True):
-        heads.step(phi, y)
+        heads.step(phi, y, NOTHING)
     for i, rows in enumerate((slice(32), slice(32, 64))):
         phi, y = features[:, rows].reshape(-1, 7).double(), target[:, rows].reshape(-1).double()
         n = len(y)
@@ -231,10 +233,10 @@ def test_least_squares_solves_an_ill_conditioned_regression_that_adam_does_not()
     target = features @ (basis.T @ (1.0 / scales))
     errors = {}
     for fit in ("adam", "least_squares"):
-        heads = linear_heads(20, fit=fit, lr=3e-3)
+        heads = linear_heads(20, fit=fit)
         for _ in range(501):
             pick = torch.randint(4096, (256,), generator=generator)
-            heads.step(features[pick], target[pick])
+            heads.step(features[pick], target[pick], NOTHING)
         errors[fit] = (heads.value(features)[0] - target).square().mean().item()
     assert errors["least_squares"] < 1e-2
     assert errors["adam"] > 100 * errors["least_squares"]
@@ -245,5 +247,20 @@ def test_the_window_forgets() -> None:
     features = torch.randn(64, 3, generator=torch_generator())
     for truth in (torch.tensor([1.0, 2.0, 3.0]), torch.tensor([-1.0, 0.5, 0.0])):
         for _ in range(101):
-            heads.step(features, features @ truth)
+            heads.step(features, features @ truth, NOTHING)
     torch.testing.assert_close(heads.w, truth.expand(2, 3), atol=1e-3, rtol=0.0)
+
+
+def test_sweeps_find_the_fixed_point_of_the_bellman_equation() -> None:
+    """A ring of 5 states with one-hot features: w must become the exact values, from random transitions."""
+    gamma, reward = 0.9, torch.tensor([0.0, 1.0, -0.5, 2.0, 0.3])
+    successor = torch.roll(torch.eye(5), -1, 0)
+    exact = torch.linalg.solve(torch.eye(5) - gamma * successor, reward)
+    heads = linear_heads(5, fit="least_squares", ridge=1e-9, sweeps=50)
+    generator = torch_generator(1)
+    for _ in range(51):
+        start = torch.randint(5, (64,), generator=generator)
+        phi, following = torch.eye(5)[start], gamma * successor[start]
+        value = following @ heads.w_target[0]
+        heads.step(phi, reward[start] + value, Bootstrap(following, value))
+    torch.testing.assert_close(heads.w, exact.expand(2, 5), atol=1e-3, rtol=1e-3)
