@@ -6,7 +6,7 @@ Round and round, until the budget of real steps is used up:
     fit       the ensemble, until no member's held-out error has improved for a while
     improve   the policy by TRPO; at each imagined step the next state is a randomly drawn member's. Every few
               iterations the policy is validated in each member by itself; when it has improved in too
-              few of them, the last policy that passed is restored and the round ends.
+              few of them several times in a row, the last policy that passed is restored and the round ends.
 
 Each real step, epoch and TRPO iteration is one unit of work with a safe point after it.
 """
@@ -31,8 +31,8 @@ from algorithms.me_trpo.imagined_env import ImaginedVecEnv
 
 COLLECT, FIT, IMPROVE = "collect", "fit", "improve"
 HELD_OUT_EVERY = 5  # one transition in five is held out
-# Imagined states are kept within so many standard deviations of the real ones: wide enough that no policy can
-# profit from the wall (at 10, CartPole's ran away at full speed, as the cost of its position ended there).
+# Imagined states are kept within so many standard deviations of the real ones: a model that runs away stays
+# finite, and the wall is too far off to be of use to a policy.
 DEVIATIONS = 100.0
 
 
@@ -63,6 +63,7 @@ class MeTrpoAgent:
         self.units = 0  # of work done in this phase
         self.validation_starts = torch.zeros(0)
         self.validated = torch.full((config["members"],), -torch.inf)
+        self.failures = 0  # validations in a row that were not passed
         self.best_policy: dict[str, Any] = {}
 
     def _trpo(self, seed: int) -> tuple[TRPO, VecNormalize]:
@@ -147,6 +148,7 @@ class MeTrpoAgent:
         count = self.config["validation_episodes"]
         self.validation_starts = self.imagined.starts(count).expand(self.ensemble.members, -1, -1).clone()
         self.validated = self._validate()
+        self.failures = 0
         self.best_policy = self._parameters()
 
     def _improve(self) -> Mapping[str, float]:
@@ -158,16 +160,22 @@ class MeTrpoAgent:
         )
         loss = float(model.logger.name_to_value["train/value_loss"])
         if self.units % self.config["validate_every"] == 0:
-            returns = self._validate()
-            if (returns > self.validated).float().mean() < self.config["improved_share"]:
-                model.policy.load_state_dict(self.best_policy)
-                self._enter(COLLECT)
-                return {"value_loss": loss}
-            self.validated = torch.maximum(returns, self.validated)
-            self.best_policy = self._parameters()
-        if self.units == self.config["policy_iterations"]:
+            self._judge_policy()
+        if self.failures == self.config["validation_patience"]:
+            model.policy.load_state_dict(self.best_policy)
+            self._enter(COLLECT)
+        elif self.units == self.config["policy_iterations"]:
             self._enter(COLLECT)
         return {"value_loss": loss}
+
+    def _judge_policy(self) -> None:
+        returns = self._validate()
+        if (returns > self.validated).float().mean() < self.config["improved_share"]:
+            self.failures += 1
+            return
+        self.failures = 0
+        self.validated = torch.maximum(returns, self.validated)
+        self.best_policy = self._parameters()
 
     def _parameters(self) -> dict[str, Any]:
         return {name: value.clone() for name, value in self.policy.model.policy.state_dict().items()}
@@ -199,6 +207,7 @@ class MeTrpoAgent:
             "units": self.units,
             "validation_starts": self.validation_starts,
             "validated": self.validated,
+            "failures": self.failures,
             "best_policy": self.best_policy,
         }
 
@@ -209,7 +218,7 @@ class MeTrpoAgent:
         self.imagined.load_state_dict(state["imagined"])
         self.phase, self.units = state["phase"], state["units"]
         self.validation_starts, self.validated = state["validation_starts"], state["validated"]
-        self.best_policy = state["best_policy"]
+        self.failures, self.best_policy = state["failures"], state["best_policy"]
 
 
 def train(run: Run) -> None:
