@@ -6,6 +6,7 @@
 desk     environment steps per second at 256 x 256, side by side with Stable-Baselines3's SAC of the same width
 paper    arithmetic rate at the paper's size, as a share of that of a plain matrix product of the same shape
 memory   peak memory of SPEDE at the paper's size on Humanoid-ET with a full replay of 200K steps
+parity   (only when asked for) do our SAC and Stable-Baselines3's reach the same return? Same widths, rates, warm-up
 
 Every figure is of the whole loop: environment, acting, replay, update, checks. The contestants take turns in short
 blocks, so that a busy machine slows all of them alike; medians of the blocks. CPU time is the fairer measure on a
@@ -90,11 +91,13 @@ class Contestant:
         return 1e3 * statistics.median(self.wall)
 
 
-def our_agent(algorithm: str, task: str, scale: str, directory: Path, **overrides: Any) -> tuple[Any, Contestant]:
+def our_agent(
+    algorithm: str, task: str, scale: str, directory: Path, *, seed: int = 100, **overrides: Any
+) -> tuple[Any, Contestant]:
     """One of our agents in the real harness, past its warm-up; takes the same steps as `core.loop.interact`."""
     config = load_algorithm(algorithm).resolve(scale, task, {"warmup": WARMUP, **overrides})
     settings = RunSettings(
-        algorithm=algorithm, variant=None, task=task, seed=100, steps=10**6, scale=scale, config=config,
+        algorithm=algorithm, variant=None, task=task, seed=seed, steps=10**6, scale=scale, config=config,
         evaluate_every=10**6, evaluation_episodes=1,
     )  # fmt: skip
     directory.mkdir(exist_ok=True)
@@ -206,6 +209,45 @@ def paper(blocks: int, task: str) -> None:
             del agent, contestant
 
 
+def evaluate(task: str, act: Callable[[np.ndarray], np.ndarray], episodes: int = 10) -> float:
+    """Mean return of deterministic episodes, the same starts for everyone."""
+    env, returns = envs_mbbl.make(task), []
+    for episode in range(episodes):
+        observation, _ = env.reset(seed=10_000 + episode)
+        total, over = 0.0, False
+        while not over:
+            observation, reward, terminated, truncated, _ = env.step(act(observation))
+            total, over = total + float(reward), terminated or truncated
+        returns.append(total)
+    return statistics.mean(returns)
+
+
+def parity(tasks: Sequence[str], steps: int, seeds: int) -> None:
+    """Our SAC without standardisation, as the library has none, against the library's."""
+    from stable_baselines3 import SAC
+
+    points = [round(steps * share) for share in (0.4, 0.6, 0.8, 1.0)]
+    print(f"\n== parity: SAC 256 x 256, deterministic returns after {points} steps ==")
+    for task in tasks:
+        for seed in range(100, 100 + seeds):
+            with scratch() as directory:
+                agent, ours = our_agent(
+                    "sac", task, "desk", directory, seed=seed, warmup=WARMUP, standardise=False
+                )
+                model = SAC("MlpPolicy", envs_mbbl.make(task), learning_starts=WARMUP, device="cpu", seed=seed)
+                model.learn(WARMUP + 20)
+                done, rows = WARMUP + 20, []
+                for point in points:
+                    ours.advance(point - done)
+                    model.learn(point - done, reset_num_timesteps=False)
+                    done = point
+                    mine = evaluate(task, lambda o, agent=agent: agent.act(o, explore=False))  # type: ignore[misc]
+                    theirs = evaluate(task, lambda o, model=model: model.predict(o, deterministic=True)[0])  # type: ignore[misc]
+                    rows.append((mine, theirs))
+            columns = "  ".join(f"{mine:8.1f} / {theirs:8.1f}" for mine, theirs in rows)
+            print(f"{task:18} seed {seed}  ours / SB3: {columns}", flush=True)
+
+
 def memory() -> None:
     """In a process of its own, so that nothing else counts."""
     code = "import benchmarks.training as t; t.fill_humanoid()"
@@ -235,6 +277,9 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", default=["desk", "paper", "memory"], metavar="PART")
     parser.add_argument("--task", default="Hopper-ET")
     parser.add_argument("--blocks", type=int, default=15)
+    parser.add_argument("--parity-tasks", nargs="+", default=["Pendulum", "InvertedPendulum", "Reacher"])
+    parser.add_argument("--parity-steps", type=int, default=20_000)
+    parser.add_argument("--parity-seeds", type=int, default=2)
     options = parser.parse_args()
     torch.set_num_threads(1)
     warnings.filterwarnings("ignore", module="stable_baselines3")
@@ -246,8 +291,10 @@ def main() -> None:
             paper(options.blocks, options.task)
         elif part == "memory":
             memory()
+        elif part == "parity":
+            parity(options.parity_tasks, options.parity_steps, options.parity_seeds)
         else:
-            parser.error(f"unknown part {part!r}; allowed: desk, paper, memory")
+            parser.error(f"unknown part {part!r}; allowed: desk, paper, memory, parity")
 
 
 def _cpu() -> str:

@@ -61,6 +61,8 @@ class Standardiser:
 class SoftActorCritic:
     """Actor, temperature, replay and the order of the updates. Subclasses add the critic."""
 
+    critic_every = 1  # updates of the actor for one of the critic
+
     def __init__(self, run: Run) -> None:
         self.config: Mapping[str, Any] = run.config
         config = self.config
@@ -169,8 +171,8 @@ class SoftActorCritic:
     def update(self, batch: Batch) -> Metrics:
         self.updates += 1
         metrics = self.learn_representation(batch)
-        target = self.bellman_target(batch)
-        metrics.update(self.critic_step(batch, target))
+        if self.updates % self.critic_every == 0:
+            metrics.update(self.critic_step(batch, self.bellman_target(batch)))
         metrics.update(self.actor_step(batch))
         if self.updates % self.config["target_every"] == 0:
             self.track_targets(self.config["tau"])

@@ -89,7 +89,7 @@ class LinearHeads:
 
         (A + ridge I) w = b + C w,   A = E[phi phi^T],  b = E[phi (r - gamma (1 - d) alpha log pi')],  C = E[phi phi'^T]
 
-    with phi' = gamma (1 - d) phi(s', a') and averages over the last `window` updates or so. Each twin sees its own
+    with phi' = gamma (1 - d) phi(s', a') and averages over the last `window` batches or so. Each twin sees its own
     half of every batch, or they would be equal. A sweep is one iteration of fitted Q-iteration,
     w <- (A + ridge I)^-1 (b + C w). It costs no data and no gradient, so values spread over the whole horizon at once
     and not by one step per turn of a target network. `sweeps=0` keeps the target heads: (A + ridge I) w = E[phi y].
@@ -204,6 +204,7 @@ class Spede(SoftActorCritic):
         self.reward_feature: str = config["reward_feature"]
         if self.reward_feature not in ("none", "learned", "oracle"):
             raise ValueError(f"reward_feature must be none, learned or oracle, not {self.reward_feature!r}")
+        self.critic_every = config["head_every"]
         self.sigma = config["sigma"] * math.sqrt(d)  # in units of standardised states
         self.member = 0
         self.models = [self.make_model() for _ in range(config["ensemble"])]
