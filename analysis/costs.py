@@ -63,8 +63,6 @@ def _number(value: Any) -> float:
 
 def cost_summary(costs: pd.DataFrame, by: str) -> pd.DataFrame:
     """Totals and medians for each label or each task (`by`), in the order of first appearance."""
-    if costs.empty:
-        return pd.DataFrame(columns=[by, "runs", "hours", "cpu_hours", "steps_per_second", "memory_mb"])
     grouped = costs.groupby(by, sort=False)
     return pd.DataFrame(
         {
@@ -73,5 +71,14 @@ def cost_summary(costs: pd.DataFrame, by: str) -> pd.DataFrame:
             "cpu_hours": grouped["cpu_seconds"].sum() / 3600,
             "steps_per_second": grouped["steps_per_second"].median(),
             "memory_mb": grouped["peak_memory_mb"].max(),
+            "benchmark_hours": grouped["benchmark_seconds"].sum(min_count=1) / 3600,
+            "benchmark_mb": grouped["benchmark_max_rss_mb"].max(),
         }
     ).reset_index()
+
+
+def minutes_matrix(costs: pd.DataFrame) -> pd.DataFrame:
+    """Median wall minutes of a run: labels by tasks, both in the order of first appearance."""
+    minutes = costs.assign(minutes=costs["wall_seconds"] / 60)
+    grid = minutes.pivot_table(index="label", columns="task", values="minutes", aggfunc="median")
+    return grid.reindex(index=costs["label"].unique(), columns=costs["task"].unique())

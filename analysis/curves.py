@@ -101,6 +101,11 @@ def _draw_task(
             line = frame[frame["label"] == label]
             low, high = line["mean"] - line["std"], line["mean"] + line["std"]
             axes.fill_between(line["step"], low, high, color=looks[label].colour, alpha=0.15, linewidth=0)
+            if line["step"].iloc[-1] < study.steps:
+                # A smaller budget (planners that learn nothing): its last value as a level to compare with.
+                level = line["mean"].iloc[-1]
+                ends = (line["step"].iloc[-1], study.steps)
+                axes.plot(ends, (level, level), color=looks[label].colour, linewidth=0.6)
     else:
         axes.text(
             0.5, 0.5, "no finished run", transform=axes.transAxes, ha="center", va="center", color="0.4"

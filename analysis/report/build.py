@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from analysis import audit_page, hyperparameters, reliability, table_formats, tables, verdicts
 from analysis.aggregate import Frames
-from analysis.costs import cost_summary
+from analysis.costs import cost_summary, minutes_matrix
 from analysis.curves import ablated_setting, figure_labels
 from analysis.files import read_csv, records
 from analysis.report import svg
@@ -58,6 +58,7 @@ def render(study: Study, frames: Frames, overall: reliability.Reliability, verdi
         verdicts=_verdicts(study, verdict_rows, verdicts.count_frame(study, frames.cells)),
         audit=audit_page.html_fragment(),
         costs={by: records(cost_summary(frames.costs, by)) for by in ("label", "task")},
+        cost_matrix=_cost_matrix(frames.costs),
         titles={name: label.title for name, label in study.labels.items()},
         problems=records(frames.problems),
         missing=_missing(frames),
@@ -84,6 +85,15 @@ def _summary(study: Study, frames: Frames) -> dict[str, Any]:
         "finished_at": max((text for text in costs["finished"] if text), default=""),
         "resumed": int((pd.to_numeric(costs["attempts"], errors="coerce") > 1).sum()),
     }
+
+
+def _cost_matrix(costs: pd.DataFrame) -> dict[str, Any]:
+    grid = minutes_matrix(costs)
+    rows = [
+        {"label": label, "values": list(values)}
+        for label, values in zip(grid.index, grid.to_numpy(), strict=True)
+    ]
+    return {"tasks": list(grid.columns), "rows": rows}
 
 
 def _missing(frames: Frames) -> list[dict[str, Any]]:

@@ -84,6 +84,11 @@
       const style = { points, stroke: ink(colour), "stroke-width": small ? 1.2 : 2 };
       if (dash) style["stroke-dasharray"] = dash;
       lines.append(node("polyline", style));
+      const last = rows[rows.length - 1];
+      if (last && last[0] < xHigh) {
+        // A smaller budget: the last value as a level to compare with.
+        lines.append(node("line", { x1: x(last[0]), x2: x(xHigh), y1: y(last[1]), y2: y(last[1]), stroke: ink(colour), "stroke-width": 0.7 }));
+      }
       if (rows.length === 1) lines.append(node("circle", { cx: x(rows[0][0]), cy: y(rows[0][1]), r: 3, fill: ink(colour) }));
     }
     svg.append(bands, lines);

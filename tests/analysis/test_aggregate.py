@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from analysis.aggregate import aggregate, cell_frame, read_frames, write_frames
-from analysis.costs import cost_summary
+from analysis.costs import cost_summary, minutes_matrix
 from analysis.curves import mean_curves
 from analysis.load import load_runs
 from analysis.study import load_study
@@ -112,7 +112,10 @@ def test_costs_by_hand(tmp_path: Path) -> None:
     summary = cost_summary(costs, "label").set_index("label")
     assert summary.loc["spede", "runs"] == 4
     assert summary.loc["spede", "hours"] == pytest.approx(200 / 3600)
+    assert summary.loc["spede", "benchmark_mb"] == 321.0
+    assert minutes_matrix(costs).loc["sac", "Hopper-ET"] == pytest.approx(50 / 60)
     assert cost_summary(costs.iloc[:0], "label").empty
+    assert minutes_matrix(costs.iloc[:0]).empty
 
 
 def test_provenance_lists_every_version_and_commit(tmp_path: Path) -> None:
