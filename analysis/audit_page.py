@@ -11,7 +11,7 @@ from markupsafe import Markup
 from analysis import audit, claims
 from analysis.files import write_csv, write_text
 from analysis.study import Study
-from analysis.table_formats import _md
+from analysis.table_formats import md
 
 TITLE = "Audit of the paper's tables and text"
 
@@ -53,7 +53,7 @@ def markdown() -> str:
     lines = [f"# {TITLE}", "", summary(), ""]
     for heading, columns, rows in blocks():
         lines += [f"## {heading}", "", "| " + " | ".join(columns) + " |", "|---" * len(columns) + "|"]
-        lines += ["| " + " | ".join(_md(cell) for cell in row) + " |" for row in rows]
+        lines += ["| " + " | ".join(md(cell) for cell in row) + " |" for row in rows]
         lines.append("")
     return "\n".join(lines)
 

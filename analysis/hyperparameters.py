@@ -10,7 +10,7 @@ from markupsafe import Markup
 from analysis.files import records, write_csv, write_text
 from analysis.reference import FOLDER
 from analysis.study import Study
-from analysis.table_formats import _md, tex
+from analysis.table_formats import md, tex
 
 TITLE = "Hyper-parameters: the paper's table against the resolved config of this study"
 UNSAID, NONE = "not stated", "–"
@@ -41,9 +41,8 @@ def compare(study: Study) -> pd.DataFrame:
     }
     for label in labels:
         told = [_beside_paper(label.config, row["key"], row["value"]) for row in table]
-        columns[label.title] = told + [
-            _text(label.config[key]) if key in label.config else NONE for key in unsaid
-        ]
+        title = label.title if label.title not in columns else f"{label.title} ({label.label})"
+        columns[title] = told + [_text(label.config[key]) if key in label.config else NONE for key in unsaid]
     return pd.DataFrame(columns)
 
 
@@ -83,10 +82,10 @@ def markdown(frame: pd.DataFrame) -> str:
     lines = [
         f"**{TITLE}**",
         "",
-        "| " + " | ".join(map(_md, _heads(frame))) + " |",
+        "| " + " | ".join(map(md, _heads(frame))) + " |",
         "|---" * len(frame.columns) + "|",
     ]
-    lines += ["| " + " | ".join(_md(str(cell)) for cell in row) + " |" for row in frame.to_numpy()]
+    lines += ["| " + " | ".join(md(str(cell)) for cell in row) + " |" for row in frame.to_numpy()]
     return "\n".join([*lines, "", NOTE]) + "\n"
 
 

@@ -77,20 +77,20 @@ def notes_below(table: Table) -> Iterator[str]:
 
 def markdown(table: Table) -> str:
     marks = _marks(table)
-    lines = [f"**{_md(table.caption)}**", ""]
+    lines = [f"**{md(table.caption)}**", ""]
     if not table.panels:
         lines += ["No task or agent of this table is part of the study.", ""]
     for panel in table.panels:
-        lines.append("| | " + " | ".join(_md(table.headings[task]) for task in panel.tasks) + " |")
+        lines.append("| | " + " | ".join(md(table.headings[task]) for task in panel.tasks) + " |")
         lines.append("|---" * (len(panel.tasks) + 1) + "|")
         for group in panel.groups:
             if group.title:
-                lines.append(f"| *{_md(group.title)}* |" + " |" * len(panel.tasks))
+                lines.append(f"| *{md(group.title)}* |" + " |" * len(panel.tasks))
             for row in group.rows:
                 cells = " | ".join(_md_cell(table, cell, marks) for cell in row.cells)
-                lines.append(f"| {_md(row.title)} | {cells} |")
+                lines.append(f"| {md(row.title)} | {cells} |")
         lines.append("")
-    lines += [f"{_md(note)}<br>" for note in notes_below(table)]
+    lines += [f"{md(note)}<br>" for note in notes_below(table)]
     return "\n".join(lines) + "\n"
 
 
@@ -105,7 +105,7 @@ def _md_cell(table: Table, cell: Cell, marks: dict[str, str]) -> str:
     return "<br>".join(parts)
 
 
-def _md(text: str) -> str:
+def md(text: str) -> str:
     """Names come from folders and configs: no markup of theirs may survive."""
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     for character in "\\|*_`[]":

@@ -104,9 +104,6 @@ class Table:
             for cell in row.cells
         )
 
-    def incomplete(self, metric: str) -> bool:
-        return any(metric in cell.ours and not cell.ours[metric].complete for cell in self.cells())
-
 
 def _mark(index: int) -> str:
     return chr(ord("a") + index) if index < 26 else f"a{index - 25}"

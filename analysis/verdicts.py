@@ -131,13 +131,15 @@ def verdict_frame(
 
     `factor` scales the margin and `spread` the published std: how much do the verdicts hang on them?
     """
-    label_of = {label.title: name for name, label in study.labels.items()}
+    label_of: dict[str, str] = {}
+    for name, label in study.labels.items():
+        label_of.setdefault(label.title, name)  # of two rows with the paper's name, the first is the paper's
     ours = {(row["label"], row["task"]): row for row in records(cells[cells["metric"] == metric])}
     notes = _cell_notes()
     rows = []
     for row in records(published_cells()):
-        label = label_of.get(row["agent"])
-        cell = ours.get((label, row["task"])) if label else None
+        ran = label_of.get(row["agent"])
+        cell = ours.get((ran, row["task"])) if ran else None
         if row["source"] == "mbbl" and cell is None:
             continue  # MBBL has many rows that this study never meant to run
         mean, std, n = (
@@ -154,7 +156,7 @@ def verdict_frame(
                 "source": row["source"],
                 "task": row["task"],
                 "agent": row["agent"],
-                "label": label or "",
+                "label": ran or "",
                 "published_mean": row["mean"],
                 "published_std": row["std"],
                 "tables": row["tables"],

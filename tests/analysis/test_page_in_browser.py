@@ -18,6 +18,7 @@ pytestmark = pytest.mark.skipif(bool(why_not()) and os.environ.get("CI") != "tru
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    assert not why_not(), why_not()
     with Browser() as started:
         yield started
 

@@ -280,3 +280,14 @@ def test_hyperparameters_against_the_paper(tmp_path: Path) -> None:
     assert ours["Batch Size"] == "–"
     assert (frame.loc["sigma", "paper"], ours["sigma"], ours["clever"]) == ("not stated", "1", "True")
     assert "SAC" not in frame.columns
+
+
+def test_two_agents_of_the_same_name_stay_two(tmp_path: Path) -> None:
+    study = study_json()
+    study["labels"]["spede_too"] = label("spede_too", "SPEDE", "representation", features=64)
+    study["runs"] = planned(study)
+    study["tables"][0]["others"] = True
+    directory = write_study(tmp_path / "tiny", study)
+    loaded, table = build(directory)
+    assert [row.label for group in table.panels[0].groups for row in group.rows] == ["spede", "sac", "spede_too"]
+    assert list(hyperparameters.compare(loaded).columns) == ["name", "paper", "SPEDE", "SPEDE (spede_too)"]
