@@ -157,12 +157,12 @@ class LinearHeads:
         weight = 1.0 - self.keep**self.steps  # the averages have not filled their window yet
         a.diagonal(dim1=1, dim2=2).add_(self.ridge * weight)
         factor = torch.linalg.cholesky(a)
-        w = torch.cholesky_solve(b, factor)
         if self.sweeps:
-            constant, shift = w, torch.cholesky_solve(self.c.double(), factor)
-            w = self.w.double().unsqueeze(-1)
+            c, w = self.c.double(), self.w.double().unsqueeze(-1)
             for _ in range(self.sweeps):
-                w = constant + torch.bmm(shift, w)
+                w = torch.cholesky_solve(torch.baddbmm(b, c, w), factor)
+        else:
+            w = torch.cholesky_solve(b, factor)
         self.w.copy_(w.squeeze(-1))
 
     def track(self, tau: float) -> None:
