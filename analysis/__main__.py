@@ -19,9 +19,10 @@ def run_all(study: Study) -> None:
     verdict_rows = verdicts.run_step(study, frames)
     audit.run_step(study)
     report.run_step(study, frames, overall, verdict_rows)
-    missing = int((frames.finals["status"] != "ok").sum())
+    shown = frames.finals[frames.finals["metric"] == study.metric]
+    missing = int((shown["status"] != "ok").sum())
     if missing:
-        print(f"{missing} results are missing or unusable; the page lists them")
+        print(f"{missing} of {len(shown)} runs have no usable result; the page lists them")
     print(f"{study.directory / 'report' / 'index.html'}")
 
 

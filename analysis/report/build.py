@@ -99,12 +99,20 @@ def _cost_matrix(costs: pd.DataFrame) -> dict[str, Any]:
 def _missing(frames: Frames) -> list[dict[str, Any]]:
     """Cells with fewer results than asked for, with the reasons."""
     bad = frames.finals[frames.finals["status"] != "ok"]
-    rows = []
+    metrics: dict[tuple[str, str, str], list[str]] = {}
     for (label, task, metric), group in bad.groupby(["label", "task", "metric"], sort=False):
         reasons = group.groupby("status", sort=False)["seed"].apply(lambda seeds: ", ".join(map(str, seeds)))
         why = "; ".join(f"{status}: seed {seeds}" for status, seeds in reasons.items())
-        rows.append({"label": label, "task": task, "metric": metric, "why": why})
-    return rows
+        metrics.setdefault((str(label), str(task), why), []).append(str(metric))
+    return [
+        {
+            "label": label,
+            "task": task,
+            "why": why,
+            "metric": "both" if len(names) == len(METRICS) else names[0],
+        }
+        for (label, task, why), names in metrics.items()
+    ]
 
 
 def _ablations(study: Study, frames: Frames) -> Any:

@@ -289,5 +289,9 @@ def test_two_agents_of_the_same_name_stay_two(tmp_path: Path) -> None:
     study["tables"][0]["others"] = True
     directory = write_study(tmp_path / "tiny", study)
     loaded, table = build(directory)
-    assert [row.label for group in table.panels[0].groups for row in group.rows] == ["spede", "sac", "spede_too"]
+    assert [row.label for group in table.panels[0].groups for row in group.rows] == [
+        "spede",
+        "sac",
+        "spede_too",
+    ]
     assert list(hyperparameters.compare(loaded).columns) == ["name", "paper", "SPEDE", "SPEDE (spede_too)"]
