@@ -1,7 +1,6 @@
 # Discovery, the run matrix, and what each training job needs. The work is in algorithms/core/study.py,
 # where it is typed and tested; here is only what speaks Snakemake.
 import json
-import os
 import re
 import shlex
 import sys
@@ -14,10 +13,9 @@ sys.path.insert(0, str(workflow.basedir))  # the checkout's own packages, not an
 
 from algorithms.core.config import ConfigError, load_algorithm
 from algorithms.core.sources import source_files
-from algorithms.core.study import Study
+from algorithms.core.study import Study, use_this_python
 
-# jobs use the Python that runs Snakemake, also when its environment was not activated
-os.environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
+use_this_python()
 
 try:
     STUDY = Study.from_config(config)

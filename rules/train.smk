@@ -7,12 +7,12 @@ rule plan:
     output:
         f"{STUDY_DIR}/study.json",
     params:
-        study=json.dumps(STUDY.to_json(), indent=2),
+        study=f"{json.dumps(STUDY.to_json(), indent=2)}\n",
     log:
         f"{STUDY_DIR}/logs/plan.log",
     priority: 100
     run:
-        Path(output[0]).write_text(params.study + "\n")
+        Path(output[0]).write_text(params.study)
 
 
 rule train:

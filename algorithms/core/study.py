@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,6 +59,7 @@ class Study:
     seeds: tuple[int, ...]
     window: int
     metric: str
+    straddle: str
     evaluation: Mapping[str, int]
     labels: Mapping[str, Label]
     runs: tuple[PlannedRun, ...]
@@ -80,6 +83,7 @@ class Study:
             "seeds": list(self.seeds),
             "window": self.window,
             "metric": self.metric,
+            "straddle": self.straddle,
             "evaluation": dict(self.evaluation),
             "tasks": {
                 name: {"paper_name": TASKS[name].paper_name, "horizon": TASKS[name].horizon}
@@ -113,6 +117,11 @@ def load_study(*paths: Path, root: Path = PROJECT_ROOT) -> Study:
     for path in (root / "config" / "paper.yaml", *paths):
         merge_into(config, yaml.safe_load(path.read_text()))
     return Study.from_config(config, root)
+
+
+def use_this_python() -> None:
+    """Jobs use the Python that runs Snakemake, also when its environment was not activated."""
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 
 
 def merge_into(config: dict[str, Any], overlay: Mapping[str, Any]) -> None:
@@ -195,6 +204,7 @@ class _Expansion:
             seeds=tuple(config["seeds"]),
             window=config["window"],
             metric=config["metric"],
+            straddle=config["straddle"],
             evaluation=config["evaluation"],
             labels=self.labels,
             runs=tuple(self.runs),

@@ -85,8 +85,13 @@ def test_the_wheel_carries_code_types_and_data(root: Path, tmp_path: Path) -> No
     }
     expected |= {f"{package}/py.typed" for package in PACKAGES}
     expected |= {path.relative_to(root).as_posix() for path in root.glob("algorithms/*/config.yaml")}
-    expected |= {path.relative_to(root).as_posix() for path in root.glob("analysis/reference/*.csv")}
-    expected |= {path.relative_to(root).as_posix() for path in root.glob("analysis/report/page.*")}
+    for data in (
+        "analysis/reference/*.[cj]*",
+        "analysis/report/page.*",
+        "analysis/**/*.rst",
+        "envs_mbbl/*.csv",
+    ):
+        expected |= {path.relative_to(root).as_posix() for path in root.glob(data)}
     assert expected <= names, sorted(expected - names)
 
 

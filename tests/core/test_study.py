@@ -46,6 +46,7 @@ MISTAKES = {
     "a seed twice": (change("seeds", [0, 1, 1]), ["seeds", "[0, 1, 1]", "1 more than once"]),
     "negative seed": (change("seeds", [-1]), ["seeds", "-1", "from 0"]),
     "unknown metric": (change("metric", "best"), ["metric", "'best'", "evaluation, training"]),
+    "unknown straddle rule": (change("straddle", "half"), ["straddle", "'half'", "end, inside, weighted"]),
     "unknown scale": (change("scale", "huge"), ["scale", "'huge'", "desk, paper, smoke"]),
     "window longer than run": (change("window", 5000), ["window", "5000", "1200"]),
     "study name with a slash": (change("study", "a/b"), ["study", "'a/b'", "allowed"]),
