@@ -30,6 +30,7 @@ from algorithms.core.run import Run
 from algorithms.core.sac import Metrics, SoftActorCritic
 
 SQRT_2 = math.sqrt(2.0)
+STIFFEN, RELAX, STIFFEST_RIDGE = 4.0, 1.5, 10.0  # how the ridge reacts to sweeps that expand
 
 
 class SpectralMap:
@@ -93,6 +94,7 @@ class LinearHeads:
     half of every batch, or they would be equal. A sweep is one iteration of fitted Q-iteration,
     w <- (A + ridge I)^-1 (b + C w). It costs no data and no gradient, so values spread over the whole horizon at once
     and not by one step per turn of a target network. `sweeps=0` keeps the target heads: (A + ridge I) w = E[phi y].
+    Off the policy's distribution a sweep may expand: the ridge is then raised until it contracts, and let go later.
 
     `adam` descends (Q_i - y)^2. The features are strongly correlated (the eigenvalues of A fall off exponentially), and
     along the small ones, where the effect of one action on Q lives, descent stands still.
@@ -120,6 +122,7 @@ class LinearHeads:
         self.a = torch.zeros(2, dim, dim) if fit == "least_squares" else torch.zeros(0)
         self.c = torch.zeros(2, dim, dim) if fit == "least_squares" and sweeps else torch.zeros(0)
         self.b = torch.zeros(2, dim)
+        self.stiffness = 1.0
         self.steps = 0
 
     def value(self, features: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
@@ -137,7 +140,7 @@ class LinearHeads:
             self.accumulate(features, target, bootstrap)
             if self.steps % self.solve_every == 1 or self.solve_every == 1:
                 self.solve()
-        return {"critic_loss": error.square_().mean()}
+        return {"critic_loss": error.square_().mean(), "ridge": torch.tensor(self.ridge * self.stiffness)}
 
     def accumulate(self, features: Tensor, target: Tensor, bootstrap: Bootstrap) -> None:
         """Discounted averages of phi phi^T, phi phi'^T and phi y."""
@@ -153,17 +156,33 @@ class LinearHeads:
                 self.c[i].addmm_(phi_t, bootstrap.features[rows], beta=self.keep, alpha=share)
 
     def solve(self) -> None:
-        a, b = self.a.double(), self.b.double().unsqueeze(-1)
-        weight = 1.0 - self.keep**self.steps  # the averages have not filled their window yet
-        a.diagonal(dim1=1, dim2=2).add_(self.ridge * weight)
-        factor = torch.linalg.cholesky(a)
-        if self.sweeps:
-            c, w = self.c.double(), self.w.double().unsqueeze(-1)
-            for _ in range(self.sweeps):
-                w = torch.cholesky_solve(torch.baddbmm(b, c, w), factor)
-        else:
-            w = torch.cholesky_solve(b, factor)
-        self.w.copy_(w.squeeze(-1))
+        if not self.sweeps:
+            self.w.copy_(torch.cholesky_solve(self.b.double().unsqueeze(-1), self.factor()).squeeze(-1))
+            return
+        self.stiffness = max(1.0, self.stiffness / RELAX)
+        w, growth = self.sweep()
+        while growth > 1.0 and self.ridge * self.stiffness < STIFFEST_RIDGE:
+            self.stiffness *= STIFFEN
+            w, growth = self.sweep()
+        if growth <= 1.0:
+            self.w.copy_(w.squeeze(-1))
+
+    def sweep(self) -> tuple[Tensor, float]:
+        """The weights after `sweeps` iterations, and by how much the last step was longer than the one before."""
+        factor, b, c = self.factor(), self.b.double().unsqueeze(-1), self.c.double()
+        w, lengths = self.w.double().unsqueeze(-1), [1.0, 1.0]
+        for _ in range(self.sweeps):
+            following = torch.cholesky_solve(torch.baddbmm(b, c, w), factor)
+            lengths.append(float(torch.linalg.vector_norm(following - w)))
+            w = following
+        return w, lengths[-1] / max(lengths[-2], 1e-12)
+
+    def factor(self) -> Tensor:
+        """The Cholesky factor of A + ridge I."""
+        a = self.a.double()
+        filled = 1.0 - self.keep**self.steps  # the averages have not filled their window at first
+        a.diagonal(dim1=1, dim2=2).add_(self.ridge * self.stiffness * filled)
+        return torch.linalg.cholesky(a)
 
     def track(self, tau: float) -> None:
         self.w_target.lerp_(self.w, tau)
@@ -175,6 +194,7 @@ class LinearHeads:
             "a": self.a,
             "b": self.b,
             "c": self.c,
+            "stiffness": self.stiffness,
             "steps": self.steps,
             "optimizer": self.optimizer.state_dict() if self.optimizer is not None else None,
         }
@@ -185,7 +205,7 @@ class LinearHeads:
         self.a.copy_(state["a"])
         self.b.copy_(state["b"])
         self.c.copy_(state["c"])
-        self.steps = state["steps"]
+        self.stiffness, self.steps = state["stiffness"], state["steps"]
         if self.optimizer is not None:
             self.optimizer.load_state_dict(state["optimizer"])
 

@@ -264,3 +264,15 @@ def test_sweeps_find_the_fixed_point_of_the_bellman_equation() -> None:
         value = following @ heads.w_target[0]
         heads.step(phi, reward[start] + value, Bootstrap(following, value))
     torch.testing.assert_close(heads.w, exact.expand(2, 5), atol=1e-3, rtol=1e-3)
+
+
+def test_sweeps_that_expand_are_tamed_by_the_ridge() -> None:
+    """The classic example of divergence: V(s') = 2 V(s) in the features, only s in the data. The truth is 0."""
+    heads = linear_heads(1, fit="least_squares", sweeps=10)
+    heads.w.fill_(1.0)
+    for _ in range(200):
+        phi, following = torch.ones(16, 1), torch.full((16, 1), 0.99 * 2.0)
+        value = (following @ heads.w_target[0]).clone()
+        heads.step(phi, value, Bootstrap(following, value))
+        assert heads.w.abs().max() <= 1.0
+    assert heads.stiffness > 1.0
