@@ -30,7 +30,8 @@ from algorithms.core.run import Run
 from algorithms.core.sac import Metrics, SoftActorCritic
 
 SQRT_2 = math.sqrt(2.0)
-STIFFEN, RELAX, STIFFEST_RIDGE = 4.0, 1.5, 10.0  # how the ridge reacts to sweeps that expand
+STIFFEN, RELAX, STIFFEST_RIDGE = 4.0, 1.5, 10.0  # how the ridge reacts to weights that are not credible
+SLOWEST_CONTRACTION = 0.995
 
 
 class SpectralMap:
@@ -70,6 +71,7 @@ class Bootstrap(NamedTuple):
 
     features: Tensor  # gamma (1 - d) [phi(s', a'), r, 1]
     value: Tensor
+    bound: float  # no |Q| can be larger: the largest |r| so far / (1 - gamma)
 
 
 class Heads(Protocol):
@@ -94,7 +96,7 @@ class LinearHeads:
     half of every batch, or they would be equal. A sweep is one iteration of fitted Q-iteration,
     w <- (A + ridge I)^-1 (b + C w). It costs no data and no gradient, so values spread over the whole horizon at once
     and not by one step per turn of a target network. `sweeps=0` keeps the target heads: (A + ridge I) w = E[phi y].
-    Off the policy's distribution a sweep may expand: the ridge is then raised until it contracts, and let go later.
+    Off the policy's distribution a sweep may expand: the ridge is then raised until the result is credible again.
 
     `adam` descends (Q_i - y)^2. The features are strongly correlated (the eigenvalues of A fall off exponentially), and
     along the small ones, where the effect of one action on Q lives, descent stands still.
@@ -139,7 +141,7 @@ class LinearHeads:
         else:
             self.accumulate(features, target, bootstrap)
             if self.steps % self.solve_every == 1 or self.solve_every == 1:
-                self.solve()
+                self.solve(torch.cat((features, bootstrap.features)) if self.sweeps else features, bootstrap.bound)
         return {"critic_loss": error.square_().mean(), "ridge": torch.tensor(self.ridge * self.stiffness)}
 
     def accumulate(self, features: Tensor, target: Tensor, bootstrap: Bootstrap) -> None:
@@ -155,17 +157,19 @@ class LinearHeads:
             if self.sweeps:
                 self.c[i].addmm_(phi_t, bootstrap.features[rows], beta=self.keep, alpha=share)
 
-    def solve(self) -> None:
+    def solve(self, probe: Tensor, bound: float) -> None:
+        """New weights, if they are credible: sweeps contract, and no |Q| on `probe` exceeds `bound`."""
         if not self.sweeps:
             self.w.copy_(torch.cholesky_solve(self.b.double().unsqueeze(-1), self.factor()).squeeze(-1))
             return
         self.stiffness = max(1.0, self.stiffness / RELAX)
-        w, growth = self.sweep()
-        while growth > 1.0 and self.ridge * self.stiffness < STIFFEST_RIDGE:
-            self.stiffness *= STIFFEN
+        while self.ridge * self.stiffness < STIFFEST_RIDGE:
             w, growth = self.sweep()
-        if growth <= 1.0:
-            self.w.copy_(w.squeeze(-1))
+            w = w.squeeze(-1).float()
+            if growth < SLOWEST_CONTRACTION and float(torch.mm(w, probe.t()).abs().max()) <= bound:
+                self.w.copy_(w)
+                return
+            self.stiffness *= STIFFEN
 
     def sweep(self) -> tuple[Tensor, float]:
         """The weights after `sweeps` iterations, and by how much the last step was longer than the one before."""
@@ -227,6 +231,7 @@ class Spede(SoftActorCritic):
         self.critic_every = config["head_every"]
         self.sigma = config["sigma"] * math.sqrt(d)  # in units of standardised states
         self.member = 0
+        self.largest_reward = 0.0
         self.models = [self.make_model() for _ in range(config["ensemble"])]
         self.momentum_models = [model.copy() for model in self.models]
         self.samplers = [
@@ -350,7 +355,12 @@ class Spede(SoftActorCritic):
 
     def critic_step(self, batch: Batch, target: Tensor) -> Metrics:
         discount = batch.continues * self.gamma
-        bootstrap = Bootstrap(self.next_features.mul_(discount.unsqueeze(1)), self.next_q.amin(0).mul_(discount))
+        self.largest_reward = max(self.largest_reward, float(batch.reward.abs().max()))
+        bootstrap = Bootstrap(
+            self.next_features.mul_(discount.unsqueeze(1)),
+            self.next_q.amin(0).mul_(discount),
+            self.largest_reward / (1.0 - self.gamma),
+        )
         return self.heads.step(self.features(batch.observation, batch.action)[0], target, bootstrap)
 
     def actor_q(self, observation: Tensor, action: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
@@ -364,11 +374,11 @@ class Spede(SoftActorCritic):
     # --- checkpoints ------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        return {**super().state_dict(), "member": self.member}
+        return {**super().state_dict(), "member": self.member, "largest_reward": self.largest_reward}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         super().load_state_dict(state)
-        self.member = state["member"]
+        self.member, self.largest_reward = state["member"], state["largest_reward"]
 
 
 def train(run: Run) -> None:

@@ -13,7 +13,7 @@ from torch import Tensor
 from algorithms.spede.agent import Bootstrap, LinearHeads, SpectralMap, Spede
 from tests.agents.support import batch_of, fill, make_agent, torch_generator
 
-NOTHING = Bootstrap(torch.empty(0, 0), torch.empty(0))  # for heads that do not sweep
+NOTHING = Bootstrap(torch.empty(0, 0), torch.empty(0), 0.0)  # for heads that do not sweep
 
 
 def spede(**overrides: Any) -> Spede:
@@ -262,7 +262,7 @@ def test_sweeps_find_the_fixed_point_of_the_bellman_equation() -> None:
         start = torch.randint(5, (64,), generator=generator)
         phi, following = torch.eye(5)[start], gamma * successor[start]
         value = following @ heads.w_target[0]
-        heads.step(phi, reward[start] + value, Bootstrap(following, value))
+        heads.step(phi, reward[start] + value, Bootstrap(following, value, 100.0))
     torch.testing.assert_close(heads.w, exact.expand(2, 5), atol=1e-3, rtol=1e-3)
 
 
@@ -273,6 +273,6 @@ def test_sweeps_that_expand_are_tamed_by_the_ridge() -> None:
     for _ in range(200):
         phi, following = torch.ones(16, 1), torch.full((16, 1), 0.99 * 2.0)
         value = (following @ heads.w_target[0]).clone()
-        heads.step(phi, value, Bootstrap(following, value))
+        heads.step(phi, value, Bootstrap(following, value, 100.0))
         assert heads.w.abs().max() <= 1.0
     assert heads.stiffness > 1.0
