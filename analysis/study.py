@@ -51,6 +51,7 @@ class Study:
     straddle: str
     evaluation_every: int
     evaluation_episodes: int
+    theory: bool
     tasks: dict[str, dict[str, Any]]
     labels: dict[str, Label]
     runs: tuple[Run, ...]
@@ -60,6 +61,12 @@ class Study:
     @property
     def runs_directory(self) -> Path:
         return self.directory / "runs"
+
+    @property
+    def theory_directory(self) -> Path | None:
+        """Where the theory's figures are, if the study wants them and they have been made."""
+        directory = self.directory.parent / "theory"
+        return directory if self.theory and (directory / "sections.json").exists() else None
 
     def title(self, label: str) -> str:
         return self.labels[label].title
@@ -107,6 +114,7 @@ def _build(directory: Path, raw: dict[str, Any]) -> Study:
         straddle=str(raw.get("straddle", "end")),
         evaluation_every=int(raw["evaluation"]["every"]),
         evaluation_episodes=int(raw["evaluation"]["episodes"]),
+        theory=bool(raw.get("theory", False)),
         tasks={str(name): dict(entry or {}) for name, entry in raw["tasks"].items()},
         labels={
             str(name): Label(

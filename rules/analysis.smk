@@ -167,6 +167,7 @@ rule page:
         frames=FRAMES,
         reliability=rules.reliability.output.statistics,
         verdicts=rules.verdicts.output.verdicts,
+        theory="results/theory/sections.json" if STUDY.theory else [],
         sources=ANALYSIS_SOURCES,
     output:
         report(

@@ -61,6 +61,7 @@ class Study:
     metric: str
     straddle: str
     evaluation: Mapping[str, int]
+    theory: bool
     labels: Mapping[str, Label]
     runs: tuple[PlannedRun, ...]
     tables: tuple[Mapping[str, Any], ...]
@@ -85,6 +86,7 @@ class Study:
             "metric": self.metric,
             "straddle": self.straddle,
             "evaluation": dict(self.evaluation),
+            "theory": self.theory,
             "tasks": {
                 name: {"paper_name": TASKS[name].paper_name, "horizon": TASKS[name].horizon}
                 for name in used_tasks
@@ -206,6 +208,7 @@ class _Expansion:
             metric=config["metric"],
             straddle=config["straddle"],
             evaluation=config["evaluation"],
+            theory=config["theory"],
             labels=self.labels,
             runs=tuple(self.runs),
             tables=tuple(tables),

@@ -20,6 +20,7 @@ from analysis.report import svg
 from analysis.report.data import chart_data, script_json
 from analysis.study import METRIC_TITLES, METRICS, Study
 from analysis.styles import BLUE, styles
+from analysis.theory import page as theory_page
 from analysis.verdict_figure import LOOKS, normalised
 
 FOLDER = Path(__file__).parent
@@ -57,6 +58,7 @@ def render(study: Study, frames: Frames, overall: reliability.Reliability, verdi
         overall=_overall(study, overall),
         verdicts=_verdicts(study, verdict_rows, verdicts.count_frame(study, frames.cells)),
         audit=audit_page.html_fragment(),
+        theory=theory_page.sections(study.theory_directory) if study.theory_directory else [],
         costs={by: records(cost_summary(frames.costs, by)) for by in ("label", "task")},
         cost_matrix=_cost_matrix(frames.costs),
         titles={name: label.title for name, label in study.labels.items()},

@@ -63,6 +63,14 @@ def test_the_new_line_is_in_the_curve(followed: Project) -> None:
 
 
 @pytest.mark.slow
+def test_the_page_has_all_its_sections(followed: Project) -> None:
+    page = (followed.path / "results/smoke/report/index.html").read_text()
+    for section in ("what", "results", "curves", "overall", "verdicts", "audit", "theory", "cost", "missing"):
+        assert f'<section id="{section}">' in page
+    assert "Persistent" in page
+
+
+@pytest.mark.slow
 def test_every_algorithm_is_in_the_smoke_study(followed: Project) -> None:
     table = (followed.path / "results/smoke/tables/table1.md").read_text()
     for algorithm in algorithm_ids():

@@ -21,6 +21,7 @@ TINY_STUDY = {
     "seeds": [0, 1],
     "window": 30,
     "evaluation": {"every": 30, "episodes": 1},
+    "theory": False,
     "runs": [{"algorithm": "random", "tasks": ["Pendulum"]}, {"algorithm": "ppo", "tasks": ["Pendulum"]}],
     "tables": [
         {"id": "table1", "caption": "A tiny study", "panels": [["Pendulum"]], "groups": [], "others": True}
