@@ -78,7 +78,11 @@ class MLP:
         for member in theta:
             parts = member.split(self._splits)
             for depth, layer in enumerate(layers):
-                layer.append((parts[2 * depth].view(self.sizes[depth], -1), parts[2 * depth + 1]))
+                fan_in, fan_out = self.sizes[depth : depth + 2]
+                weight, bias = parts[2 * depth], parts[2 * depth + 1]
+                # a narrow matrix is several times faster to multiply with when its long side is contiguous
+                narrow = fan_out < 16
+                layer.append((weight.view(fan_out, fan_in).t() if narrow else weight.view(fan_in, fan_out), bias))
         return layers
 
     def copy(self) -> MLP:
