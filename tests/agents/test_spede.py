@@ -57,7 +57,7 @@ def test_features_converge_to_the_gaussian_kernel_at_rate_one_half(dim: int) -> 
 @pytest.mark.parametrize("kind", ["none", "learned", "oracle"])
 @pytest.mark.parametrize("algorithm", ["spede", "spede_mlp", "deepsf"])
 def test_gradient_of_q_in_the_action_against_finite_differences(algorithm: str, kind: str) -> None:
-    agent = make_agent(algorithm, reward_feature=kind, features=32)
+    agent = make_agent(algorithm, reward_feature=kind, features=32, sigma=3.0)  # smooth enough for differences
     batch = batch_of(agent, 8)
     q, pullback = agent.actor_q(batch.observation, batch.action)
     d_q = torch.randn(q.shape, generator=torch_generator())
