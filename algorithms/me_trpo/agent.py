@@ -49,6 +49,7 @@ class MeTrpoAgent:
             weight_decay=config["weight_decay"],
             batch_size=config["batch_size"],
             updates_at_most=config["updates_at_most"],
+            variance_weighting=config["variance_weighting"],
         )
         self.stopping = EarlyStopping(self.ensemble, config["patience"])
         self.transitions = Transitions(

@@ -37,6 +37,7 @@ class PetsAgent:
             weight_decay=config["weight_decay"],
             batch_size=config["batch_size"],
             updates_at_most=config["updates_at_most"],
+            variance_weighting=config["variance_weighting"],
         )
         self.transitions = Transitions(
             task.observation_dim, task.action_dim, config["members"], run.steps, run.seeds["bootstrap"]

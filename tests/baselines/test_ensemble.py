@@ -131,3 +131,17 @@ def test_bootstrap_is_kept_by_the_log() -> None:
     copy = Transitions(1, 1, members=5, capacity=400, seed=9)
     copy.extend(np.frombuffer(data.rows(0, 400).tobytes(), dtype=data.row_dtype))
     assert copy.rows(0, 400).tobytes() == data.rows(0, 400).tobytes()
+
+
+def test_weighting_by_the_variance_changes_the_weights_only() -> None:
+    """At one sample and one coordinate the weighted gradient is the plain one times var^weighting."""
+    torch.manual_seed(0)
+    ensemble = Ensemble(1, 1, [4], members=1)
+    inputs, targets = torch.tensor([[[0.3, 0.1]]]), torch.tensor([[[2.0]]])
+    gradients = []
+    for weighting in (0.0, 0.5):
+        ensemble.zero_grad()
+        ensemble.negative_log_likelihood(inputs, targets, weighting).sum().backward()
+        gradients.append(ensemble.weights[0].grad.clone())
+    _, log_variance = ensemble(inputs)
+    torch.testing.assert_close(gradients[1], gradients[0] * torch.exp(0.5 * log_variance).item())
