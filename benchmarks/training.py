@@ -177,7 +177,9 @@ def desk(blocks: int, task: str) -> None:
                 gemm.block(50)
         rate = 2 * 256**3 / (gemm.cpu_ms * 1e6)
         print(f"{gemm.name}: {rate:.0f} GFLOP/s")
-        print(f"{'':24} {'CPU ms/step':>12} {'wall ms/step':>13} {'steps/s (CPU)':>14} {'x SB3 (CPU, wall)':>18}")
+        print(
+            f"{'':24} {'CPU ms/step':>12} {'wall ms/step':>13} {'steps/s (CPU)':>14} {'x SB3 (CPU, wall)':>18}"
+        )
         for c in (library, *contestants):
             print(
                 f"{c.name:24} {c.cpu_ms:12.2f} {c.wall_ms:13.2f} {1e3 / c.cpu_ms:14.0f} "
@@ -186,11 +188,15 @@ def desk(blocks: int, task: str) -> None:
         for algorithm, contestant in zip(agents, contestants, strict=True):
             flops = flops_per_update(agents[algorithm])
             share = flops / (contestant.cpu_ms * 1e6) / rate
-            print(f"{contestant.name}: {flops / 1e9:.2f} GFLOP per update, {100 * share:.0f}% of the product's rate")
+            print(
+                f"{contestant.name}: {flops / 1e9:.2f} GFLOP per update, {100 * share:.0f}% of the product's rate"
+            )
 
 
 def paper(blocks: int, task: str) -> None:
-    print(f"\n== paper: actor 1024 x 1024 x 1024, 1024 features, batch 256, {task}; {blocks} blocks of 5 steps ==")
+    print(
+        f"\n== paper: actor 1024 x 1024 x 1024, 1024 features, batch 256, {task}; {blocks} blocks of 5 steps =="
+    )
     with scratch() as directory:
         for algorithm in ("spede", "spede_reg"):
             agent, contestant = our_agent(algorithm, task, "paper", directory / algorithm)
@@ -234,7 +240,9 @@ def parity(tasks: Sequence[str], steps: int, seeds: int) -> None:
                 agent, ours = our_agent(
                     "sac", task, "desk", directory, seed=seed, warmup=WARMUP, standardise=False
                 )
-                model = SAC("MlpPolicy", envs_mbbl.make(task), learning_starts=WARMUP, device="cpu", seed=seed)
+                model = SAC(
+                    "MlpPolicy", envs_mbbl.make(task), learning_starts=WARMUP, device="cpu", seed=seed
+                )
                 model.learn(WARMUP + 20)
                 done, rows = WARMUP + 20, []
                 for point in points:
@@ -265,7 +273,9 @@ def fill_humanoid() -> None:
         for _ in range(2000):
             agent.replay.extend(rows)
         contestant.advance(3)
-        print(f"replay: {len(agent.replay):,} rows; peak {_peak_mb():.0f} MB, of which before filling {before:.0f} MB")
+        print(
+            f"replay: {len(agent.replay):,} rows; peak {_peak_mb():.0f} MB, of which before filling {before:.0f} MB"
+        )
 
 
 def _peak_mb() -> float:
@@ -273,7 +283,9 @@ def _peak_mb() -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("parts", nargs="*", default=["desk", "paper", "memory"], metavar="PART")
     parser.add_argument("--task", default="Hopper-ET")
     parser.add_argument("--blocks", type=int, default=15)
@@ -283,7 +295,9 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     warnings.filterwarnings("ignore", module="stable_baselines3")
-    print(f"torch {torch.__version__}, {_cpu()}, one thread, load {os.getloadavg()[0]:.1f}, numpy {np.__version__}")
+    print(
+        f"torch {torch.__version__}, {_cpu()}, one thread, load {os.getloadavg()[0]:.1f}, numpy {np.__version__}"
+    )
     for part in options.parts:
         if part == "desk":
             desk(options.blocks, options.task)

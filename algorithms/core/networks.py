@@ -82,13 +82,19 @@ class MLP:
                 weight, bias = parts[2 * depth], parts[2 * depth + 1]
                 # a narrow matrix is several times faster to multiply with when its long side is contiguous
                 narrow = fan_out < 16
-                layer.append((weight.view(fan_out, fan_in).t() if narrow else weight.view(fan_in, fan_out), bias))
+                layer.append(
+                    (weight.view(fan_out, fan_in).t() if narrow else weight.view(fan_in, fan_out), bias)
+                )
         return layers
 
     def copy(self) -> MLP:
         """A twin with the same values: a target or momentum network."""
         twin = MLP(
-            self.sizes, generator=None, members=self.members, activation=self.activation, dtype=self.theta.dtype
+            self.sizes,
+            generator=None,
+            members=self.members,
+            activation=self.activation,
+            dtype=self.theta.dtype,
         )
         twin.theta.copy_(self.theta)
         return twin

@@ -86,7 +86,8 @@ class SoftActorCritic:
         self.target_entropy = -config["target_entropy_scale"] * self.action_dim
         self.log_std_range = (float(config["log_std_min"]), float(config["log_std_max"]))
         self.actor = MLP(
-            [self.observation_dim, *config["actor_hidden"], 2 * self.action_dim], generator=self.init_generator
+            [self.observation_dim, *config["actor_hidden"], 2 * self.action_dim],
+            generator=self.init_generator,
         )
         self.log_alpha = torch.tensor([math.log(config["initial_alpha"])])
         self.actor_optimizer = Adam(self.actor.theta, config["actor_lr"])
@@ -231,7 +232,11 @@ class TwinCritic(SoftActorCritic):
     extra_outputs = 0  # outputs beside Q on the same representation (SPEDE-REG)
 
     def build(self) -> None:
-        sizes = [self.observation_dim + self.action_dim, *self.config["critic_hidden"], 1 + self.extra_outputs]
+        sizes = [
+            self.observation_dim + self.action_dim,
+            *self.config["critic_hidden"],
+            1 + self.extra_outputs,
+        ]
         self.critic = MLP(sizes, members=2, generator=self.init_generator)
         self.critic_target = self.critic.copy()
         self.critic_optimizer = Adam(self.critic.theta, self.config["critic_lr"])

@@ -34,7 +34,9 @@ class DeepSuccessorFeatures(Spede):
     def make_model(self) -> MLP:
         """(s, a) -> (psi(s, a), r(s, a)): the trunk of SPEDE's f with as many outputs as SPEDE has features."""
         inputs = self.observation_dim + self.action_dim
-        return MLP([inputs, *self.config["model_hidden"], self.config["features"] + 1], generator=self.init_generator)
+        return MLP(
+            [inputs, *self.config["model_hidden"], self.config["features"] + 1], generator=self.init_generator
+        )
 
     def build_features(self) -> None:
         d, m, hidden = self.observation_dim, self.config["features"], self.config["model_hidden"]

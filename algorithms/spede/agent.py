@@ -77,7 +77,9 @@ class Bootstrap(NamedTuple):
 class Heads(Protocol):
     """Twin Q-functions of given features, with target copies."""
 
-    def value(self, features: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]: ...  # Q and dL/dQ -> dL/dphi
+    def value(
+        self, features: Tensor
+    ) -> tuple[Tensor, Callable[[Tensor], Tensor]]: ...  # Q and dL/dQ -> dL/dphi
     def target(self, features: Tensor) -> Tensor: ...
     def step(self, features: Tensor, target: Tensor, bootstrap: Bootstrap) -> Metrics: ...
     def track(self, tau: float) -> None: ...
@@ -141,7 +143,9 @@ class LinearHeads:
         else:
             self.accumulate(features, target, bootstrap)
             if self.steps % self.solve_every == 1 or self.solve_every == 1:
-                self.solve(torch.cat((features, bootstrap.features)) if self.sweeps else features, bootstrap.bound)
+                self.solve(
+                    torch.cat((features, bootstrap.features)) if self.sweeps else features, bootstrap.bound
+                )
         return {"critic_loss": error.square_().mean(), "ridge": torch.tensor(self.ridge * self.stiffness)}
 
     def accumulate(self, features: Tensor, target: Tensor, bootstrap: Bootstrap) -> None:
@@ -254,9 +258,7 @@ class Spede(SoftActorCritic):
     def make_model(self) -> MLP:
         """(s, a) -> (f(s, a) - s, r(s, a))"""
         d = self.observation_dim
-        return MLP(
-            [d + self.action_dim, *self.config["model_hidden"], d + 1], generator=self.init_generator
-        )
+        return MLP([d + self.action_dim, *self.config["model_hidden"], d + 1], generator=self.init_generator)
 
     def build_features(self) -> None:
         self.phi = SpectralMap(self.observation_dim, self.config["features"], self.sigma, self.init_generator)

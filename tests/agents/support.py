@@ -32,9 +32,7 @@ def quadratic_reward(observation: Any, action: Any) -> Any:
 def make_agent(algorithm: str, *, seed: int = 0, steps: int = 1000, **overrides: Any) -> SoftActorCritic:
     run = SimpleNamespace(
         config=load_algorithm(algorithm).resolve("smoke", None, overrides),
-        task=SimpleNamespace(
-            observation_dim=OBSERVATION_DIM, action_dim=ACTION_DIM, reward=quadratic_reward
-        ),
+        task=SimpleNamespace(observation_dim=OBSERVATION_DIM, action_dim=ACTION_DIM, reward=quadratic_reward),
         steps=steps,
         seeds=Seeds(seed),
     )
@@ -82,10 +80,14 @@ def fill(agent: SoftActorCritic, count: int) -> None:
     """Random transitions straight into the replay."""
     rng = np.random.default_rng(1)
     for step in range(count):
-        state, action, following = (rng.normal(size=n) for n in (OBSERVATION_DIM, ACTION_DIM, OBSERVATION_DIM))
+        state, action, following = (
+            rng.normal(size=n) for n in (OBSERVATION_DIM, ACTION_DIM, OBSERVATION_DIM)
+        )
         ends = step % 10 == 9
         agent.replay.add(
-            Transition(state, np.tanh(action), float(state[0]), following, ends and step % 20 == 9, ends, step + 1)
+            Transition(
+                state, np.tanh(action), float(state[0]), following, ends and step % 20 == 9, ends, step + 1
+            )
         )
 
 

@@ -34,7 +34,9 @@ def reference(net: MLP, theta: Tensor, x: Tensor) -> Tensor:
 @pytest.mark.parametrize("members", [1, 3])
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("sizes", [SIZES, [5, 2]])
-def test_perceptron_agrees_with_autograd(activation: str, members: int, shared: bool, sizes: list[int]) -> None:
+def test_perceptron_agrees_with_autograd(
+    activation: str, members: int, shared: bool, sizes: list[int]
+) -> None:
     net = MLP(sizes, members=members, activation=activation, generator=torch_generator(), dtype=torch.float64)
     shape = (9, 5) if shared else (members, 9, 5)
     x = torch.randn(shape, dtype=torch.float64, generator=torch_generator(1), requires_grad=True)
@@ -42,7 +44,10 @@ def test_perceptron_agrees_with_autograd(activation: str, members: int, shared: 
     d_out = torch.randn(members, 9, 2, dtype=torch.float64, generator=torch_generator(2))
     expected = reference(net, theta, x)
     d_theta, d_x = torch.autograd.grad((expected * d_out).sum(), (theta, x))
-    for inputs, columns in (((x.detach(),), [slice(0, 5)]), (x.detach().split([3, 2], -1), [slice(0, 3), slice(3, 5)])):
+    for inputs, columns in (
+        ((x.detach(),), [slice(0, 5)]),
+        (x.detach().split([3, 2], -1), [slice(0, 3), slice(3, 5)]),
+    ):
         for which, column in enumerate(columns):
             actual, tape = net.forward(*inputs)
             torch.testing.assert_close(actual, expected)

@@ -17,18 +17,27 @@ def problem() -> tuple[Tensor, Tensor, Tensor, Tensor]:
     generator = torch_generator()
     x = torch.randn(60, 3, dtype=torch.float64, generator=generator) * torch.tensor([1.0, 0.6, 1.4]).double()
     x[:, 1] += 0.5 * x[:, 0]
-    y = x @ torch.tensor([1.0, -2.0, 0.5]).double() + NOISE * torch.randn(60, dtype=torch.float64, generator=generator)
+    y = x @ torch.tensor([1.0, -2.0, 0.5]).double() + NOISE * torch.randn(
+        60, dtype=torch.float64, generator=generator
+    )
     precision = x.T @ x / NOISE**2 + torch.eye(3).double() / PRIOR**2
     covariance = torch.linalg.inv(precision)
     return x, y, covariance @ x.T @ y / NOISE**2, covariance
 
 
-def chain(*, preconditioned: bool, every: int, temperature: float, lr: float, steps: int) -> tuple[Tensor, Tensor]:
+def chain(
+    *, preconditioned: bool, every: int, temperature: float, lr: float, steps: int
+) -> tuple[Tensor, Tensor]:
     """Mean and covariance along a chain with minibatches of a third of the data."""
     x, y, mean, _ = problem()
     theta = mean.clone()
     sampler = Langevin(
-        theta, lr=lr, temperature=temperature, generator=torch_generator(5), preconditioned=preconditioned, every=every
+        theta,
+        lr=lr,
+        temperature=temperature,
+        generator=torch_generator(5),
+        preconditioned=preconditioned,
+        every=every,
     )
     generator = torch_generator(6)
     samples = []
@@ -51,7 +60,9 @@ def test_plain_langevin_samples_the_posterior(every: int) -> None:
     scale = covariance.diagonal().sqrt()
     found_mean, found = chain(preconditioned=False, every=every, temperature=1.0, lr=2e-3, steps=60_000)
     assert ((found_mean - mean) / scale).abs().max() < 0.15
-    torch.testing.assert_close(found / scale.outer(scale), covariance / scale.outer(scale), atol=0.2, rtol=0.0)
+    torch.testing.assert_close(
+        found / scale.outer(scale), covariance / scale.outer(scale), atol=0.2, rtol=0.0
+    )
 
 
 def test_preconditioned_langevin_has_the_posterior_mean_and_scale() -> None:

@@ -101,7 +101,14 @@ def test_deepsf_differs_from_spede_in_the_representation_only() -> None:
     spede, deepsf = make_agent("spede"), make_agent("deepsf")
     assert isinstance(deepsf, Spede)
     assert deepsf.config == spede.config
-    for name in ("critic_step", "actor_step", "bellman_target", "begin_episode", "track_targets", "make_heads"):
+    for name in (
+        "critic_step",
+        "actor_step",
+        "bellman_target",
+        "begin_episode",
+        "track_targets",
+        "make_heads",
+    ):
         assert getattr(type(deepsf), name) is getattr(type(spede), name)
 
 

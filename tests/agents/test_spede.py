@@ -57,7 +57,9 @@ def test_features_converge_to_the_gaussian_kernel_at_rate_one_half(dim: int) -> 
 @pytest.mark.parametrize("kind", ["none", "learned", "oracle"])
 @pytest.mark.parametrize("algorithm", ["spede", "spede_mlp", "deepsf"])
 def test_gradient_of_q_in_the_action_against_finite_differences(algorithm: str, kind: str) -> None:
-    agent = make_agent(algorithm, reward_feature=kind, features=32, sigma=3.0)  # smooth enough for differences
+    agent = make_agent(
+        algorithm, reward_feature=kind, features=32, sigma=3.0
+    )  # smooth enough for differences
     batch = batch_of(agent, 8)
     q, pullback = agent.actor_q(batch.observation, batch.action)
     d_q = torch.randn(q.shape, generator=torch_generator())
@@ -204,9 +206,18 @@ def test_head_gradient_is_that_of_autograd() -> None:
     torch.testing.assert_close(heads.optimizer.mean, 0.1 * w.grad)  # Adam's first moment after one step
 
 
-def linear_heads(dim: int, *, fit: str, ridge: float = 1e-6, window: int = 100, sweeps: int = 0) -> LinearHeads:
+def linear_heads(
+    dim: int, *, fit: str, ridge: float = 1e-6, window: int = 100, sweeps: int = 0
+) -> LinearHeads:
     return LinearHeads(
-        dim, fit=fit, lr=3e-3, window=window, ridge=ridge, solve_every=5, sweeps=sweeps, generator=torch_generator()
+        dim,
+        fit=fit,
+        lr=3e-3,
+        window=window,
+        ridge=ridge,
+        solve_every=5,
+        sweeps=sweeps,
+        generator=torch_generator(),
     )
 
 
