@@ -58,8 +58,10 @@ def peak_memory_mb() -> float:
 
 def environment() -> dict[str, Any]:
     """The part of the manifest that is about this process rather than about the run."""
+    # as typed, but with paths relative to the project: it may be copied to another machine
+    words = [word.replace(f"{PROJECT_ROOT}/", "") for word in sys.argv[1:]]
     return {
-        "command": shlex.join(["python", "-m", "algorithms.core.train", *sys.argv[1:]]),
+        "command": shlex.join(["python", "-m", "algorithms.core.train", *words]),
         "versions": library_versions(),
         "git": git_state(),
         "machine": machine(),
