@@ -170,23 +170,19 @@ def truncated_normal(shape: tuple[int, ...], bound: float = 2.0) -> Tensor:
 class TrainingAndEvaluation:
     """Two planners of a kind, so that an evaluation leaves the plan of the running episode alone.
 
-    An agent is not told when an evaluation's episode begins. The second planner starts afresh whenever
-    training has moved on (`now` is the run's step) and after `longest_episode` actions; so it needs no place
-    in a checkpoint. Within one evaluation, an episode that ended by a fall leaves its last plan as a first
-    guess to the next.
+    The second planner starts afresh in each evaluation episode (`episode` says which one it is: the run's
+    `evaluations_finished`); so it needs no place in a checkpoint, which is never taken within an evaluation.
     """
 
-    def __init__(self, make: Callable[[], Planner], *, longest_episode: int, now: Callable[[], int]) -> None:
+    def __init__(self, make: Callable[[], Planner], episode: Callable[[], int]) -> None:
         self.training, self.evaluation = make(), make()
-        self.longest_episode, self.now = longest_episode, now
-        self._evaluation_step = -1
-        self._actions = 0
+        self.episode = episode
+        self._planned_episode = -1
 
     def plan(self, judge: Judge, *, explore: bool) -> Tensor:
         if explore:
             return self.training.plan(judge)
-        if self.now() != self._evaluation_step or self._actions == self.longest_episode:
+        if self.episode() != self._planned_episode:
             self.evaluation.begin_episode()
-            self._evaluation_step, self._actions = self.now(), 0
-        self._actions += 1
+            self._planned_episode = self.episode()
         return self.evaluation.plan(judge)

@@ -104,7 +104,7 @@ class Run:
         self._tracker = tracker
         self._attempt = attempt
         self._agent: Agent | None = None
-        self._evaluation_env: gymnasium.Env[np.ndarray, np.ndarray] | None = None
+        self.evaluation_env: envs_mbbl.MbblEnv | None = None  # made when first needed
         self._episodes: list[tuple[int, int, float, int, int]] = []
         self._evaluations: list[tuple[int, int, float, int]] = []
         self._started = time.time()
@@ -163,6 +163,11 @@ class Run:
     def episodes_finished(self) -> int:
         return len(self._episodes)
 
+    @property
+    def evaluations_finished(self) -> int:
+        """Evaluation episodes so far: a number that is another in each of them."""
+        return len(self._evaluations)
+
     def evaluate_if_due(self) -> None:
         if self.step % self.settings.evaluate_every == 0 or self.step == self.steps:
             self._evaluate()
@@ -174,9 +179,9 @@ class Run:
                 "an evaluation is due but there is no policy: call run.attach(agent) before stepping"
             )
         saved = global_rng_state()
-        if self._evaluation_env is None:
-            self._evaluation_env = envs_mbbl.make(self.settings.task)
-        env = self._evaluation_env
+        if self.evaluation_env is None:
+            self.evaluation_env = envs_mbbl.make(self.settings.task)
+        env = self.evaluation_env
         returns = []
         for episode in range(self.settings.evaluation_episodes):
             observation, _ = env.reset(seed=self.seeds["evaluation", self.step, episode])

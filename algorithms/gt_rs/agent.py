@@ -47,9 +47,7 @@ class TrueDynamicsAgent(StatelessAgent):
     def __init__(self, run: Run, make_planner: Callable[[], Planner]) -> None:
         self.run = run
         self.judge = TrueReturns(run.task.name)
-        self.planners = TrainingAndEvaluation(
-            make_planner, longest_episode=run.task.horizon, now=lambda: run.step
-        )
+        self.planners = TrainingAndEvaluation(make_planner, lambda: run.evaluations_finished)
 
     def begin_episode(self) -> None:
         self.planners.training.begin_episode()
@@ -63,10 +61,8 @@ class TrueDynamicsAgent(StatelessAgent):
         if explore:
             training: dict[str, Any] = self.run.env.get_state()["task"]
             return training
-        # No other algorithm has any business with the environment of the evaluation; this one is its oracle.
-        environment: Any = self.run._evaluation_env
-        evaluation: dict[str, Any] = environment.get_state()
-        return evaluation
+        assert self.run.evaluation_env is not None  # an action without exploration is asked for only there
+        return self.run.evaluation_env.get_state()
 
     def state_dict(self) -> dict[str, Any]:
         return {"plan": self.planners.training.state_dict()}

@@ -35,9 +35,7 @@ class Lc3Agent:
         self.ready = False
         self.target_scale = torch.ones(task.observation_dim, dtype=torch.float64)
         self.sampled = self.posterior.mean
-        self.planners = TrainingAndEvaluation(
-            self._planner, longest_episode=task.horizon, now=lambda: run.step
-        )
+        self.planners = TrainingAndEvaluation(self._planner, lambda: run.evaluations_finished)
 
     def _planner(self) -> PathIntegral:
         config = self.config

@@ -42,9 +42,7 @@ class PetsAgent:
         self.transitions = Transitions(
             task.observation_dim, task.action_dim, config["members"], run.steps, run.seeds["bootstrap"]
         )
-        self.planners = TrainingAndEvaluation(
-            make_planner, longest_episode=task.horizon, now=lambda: run.step
-        )
+        self.planners = TrainingAndEvaluation(make_planner, lambda: run.evaluations_finished)
         self.fits = 0
 
     @property

@@ -112,15 +112,15 @@ def test_the_plan_is_shifted_and_saved(planner: CrossEntropy | PathIntegral) -> 
 
 def test_an_evaluation_leaves_the_training_plan_alone() -> None:
     torch.manual_seed(0)
-    clock = [0]
-    planners = TrainingAndEvaluation(lambda: cem(4), longest_episode=3, now=lambda: clock[0])
+    episode = [0]
+    planners = TrainingAndEvaluation(lambda: cem(4), lambda: episode[0])
     planners.plan(lambda plans: plans.sum((1, 2)), explore=True)
     before = planners.training.state_dict()["mean"].clone()
     first = []
-    for clock[0] in (1, 2):
+    for episode[0] in (1, 2):
         torch.manual_seed(1)
         first.append([float(planners.plan(lambda plans: plans.sum((1, 2)), explore=False)) for _ in range(3)])
-    assert first[0] == first[1]  # the second evaluation remembers nothing of the first
+    assert first[0] == first[1]  # the second episode remembers nothing of the first
     assert torch.equal(planners.training.state_dict()["mean"], before)
 
 
