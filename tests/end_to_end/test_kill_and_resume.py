@@ -83,17 +83,21 @@ def test_sigkill_at_random_instants(undisturbed: Undisturbed, tmp_path: Path) ->
 
 
 def test_sigterm_saves_first_and_asks_for_a_retry(undisturbed: Undisturbed, tmp_path: Path) -> None:
-    out, log = tmp_path / "run", tmp_path / "log"
-    command = arguments(undisturbed.algorithm, out)  # the first checkpoint would come after a minute
-    process = start_training(command, log)
-    wait_until_training(process, out)
-    process.join(0.1 * undisturbed.seconds)
-    process.terminate()
-    process.join()
+    for share in (0.5, 0.2, 0.1, 0.05, 0.02):  # a run that was over before the signal came has shown nothing
+        out, log = tmp_path / f"run-{share}", tmp_path / f"log-{share}"
+        command = arguments(undisturbed.algorithm, out)  # the first checkpoint would come after a minute
+        process = start_training(command, log)
+        wait_until_training(process, out)
+        process.join(share * undisturbed.seconds)
+        process.terminate()
+        process.join()
+        if process.exitcode != 0:
+            break
     assert process.exitcode == EXIT_INTERRUPTED
     assert (out / "checkpoint.pt").exists()
+    interrupted_at = json.loads((out / "progress.json").read_text())["step"]
     assert train(command, log) == 0
-    assert starting_steps(log)[-1] > 0
+    assert starting_steps(log)[-1] == interrupted_at
     assert results(out) == undisturbed.results
 
 
