@@ -169,3 +169,11 @@ def test_a_planners_evaluations_are_limited(tmp_path: Path, monkeypatch: pytest.
         out = tmp_path / str(asked)
         assert main([*arguments(out, steps=100), f"--evaluation-episodes={asked}"]) == 0
         assert json.loads((out / "manifest.json").read_text())["evaluation_episodes"] == done
+
+
+def test_tensorboard_is_optional_and_changes_no_result(tmp_path: Path) -> None:
+    assert main(arguments(tmp_path / "plain")) == 0
+    assert main([*arguments(tmp_path / "logged"), "--tensorboard"]) == 0
+    assert list((tmp_path / "logged" / "tensorboard").glob("events.*"))
+    for name in ("episodes.csv", "evaluations.csv"):
+        assert (tmp_path / "logged" / name).read_bytes() == (tmp_path / "plain" / name).read_bytes()
