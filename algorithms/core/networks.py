@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -25,26 +26,32 @@ Layers = list[list[tuple[Tensor, Tensor]]]  # depth -> member -> (weight [in, ou
 class Tape(NamedTuple):
     """What a backward pass needs to know of its forward pass."""
 
-    inputs: tuple[Tensor, ...]
-    hidden: list[Tensor]
+    x: Tensor  # all inputs side by side
+    widths: tuple[int, ...]  # of the inputs
+    hidden: list[list[Tensor]]  # member -> depth -> [B, size]
     serial: int
 
+    def columns(self, which: int) -> slice:
+        """Where an input is in `x`."""
+        start = sum(self.widths[:which])
+        return slice(start, start + self.widths[which])
 
-class _Buffers(NamedTuple):
-    """Hidden activations and their gradients for one batch size, whole and by member."""
 
-    hidden: list[Tensor]
-    hidden_by_member: list[list[Tensor]]
-    gradient: list[Tensor]
-    gradient_by_member: list[list[Tensor]]
+@cache
+def _scratch(rows: int, columns: int, dtype: torch.dtype, slot: int) -> Tensor:
+    """Room for what is soon forgotten, the same for all networks: it stays in the processor's cache.
+
+    (And memory of this size, if it is asked for anew each time, comes as fresh pages, which cost more than a product.)
+    """
+    return torch.empty(rows, columns, dtype=dtype)
 
 
 class MLP:
     """`members` perceptrons of the same shape, all parameters in `theta`, [members, P].
 
     It is called with one or more inputs, which are read as if concatenated: [B, d] (shared by the members)
-    or [members, B, d], and returns [members, B, out]. Hidden activations live in buffers that the next
-    forward pass on a batch of that size overwrites; a tape that has become invalid so is refused.
+    or [members, B, d], and returns [members, B, out]. The activations of a `forward` live in buffers that the
+    next one on a batch of that size overwrites; a tape that has become invalid so is refused.
     """
 
     def __init__(
@@ -69,7 +76,7 @@ class MLP:
                     bound = 1.0 / math.sqrt(weight.shape[0])
                     weight.uniform_(-bound, bound, generator=generator)
                     bias.uniform_(-bound, bound, generator=generator)
-        self._buffers: dict[int, _Buffers] = {}
+        self._hidden: dict[int, list[list[Tensor]]] = {}  # batch size -> member -> depth
         self._serial = 0
 
     def views(self, theta: Tensor) -> Layers:
@@ -100,86 +107,103 @@ class MLP:
         return twin
 
     def __call__(self, *inputs: Tensor) -> Tensor:
-        return self.forward(*inputs)[0]
+        """The value alone; tapes stay valid."""
+        x = _side_by_side(inputs)
+        hidden = self._room_below(x.shape[-2])
+        return self._value(x, [hidden] * self.members)
 
     def forward(self, *inputs: Tensor) -> tuple[Tensor, Tape]:
-        batch = inputs[0].shape[-2]
-        buffers = self._buffers.get(batch) or self._make_buffers(batch)
-        out = self.theta.new_empty(self.members, batch, self.sizes[-1])
-        last = len(self.layers) - 1
-        for depth, layer in enumerate(self.layers):
-            targets = list(out) if depth == last else buffers.hidden_by_member[depth]
-            for k, (weight, bias) in enumerate(layer):
-                if depth:
-                    torch.addmm(bias, buffers.hidden_by_member[depth - 1][k], weight, out=targets[k])
-                elif len(inputs) == 1:
-                    torch.addmm(bias, _of_member(inputs[0], k), weight, out=targets[k])
-                else:
-                    start = 0
-                    for x in inputs:
-                        stop = start + x.shape[-1]
-                        if start:
-                            targets[k].addmm_(_of_member(x, k), weight[start:stop])
-                        else:
-                            torch.addmm(bias, _of_member(x, k), weight[:stop], out=targets[k])
-                        start = stop
-            if depth != last:
-                hidden = buffers.hidden[depth]
-                torch.relu_(hidden) if self.activation == "relu" else torch.nn.functional.elu_(hidden)
+        x = _side_by_side(inputs)
+        rows = x.shape[-2]
+        if rows not in self._hidden:
+            self._hidden[rows] = [
+                [self.theta.new_empty(rows, size) for size in self.sizes[1:-1]] for _ in range(self.members)
+            ]
+        hidden = self._hidden[rows]
         self._serial += 1
-        return out, Tape(inputs, buffers.hidden, self._serial)
+        return self._value(x, hidden), Tape(x, tuple(i.shape[-1] for i in inputs), hidden, self._serial)
+
+    def _value(self, x: Tensor, hidden: list[list[Tensor]]) -> Tensor:
+        """One member after the other, so that the next layer finds its input in the processor's cache."""
+        out = self.theta.new_empty(self.members, x.shape[-2], self.sizes[-1])
+        for k in range(self.members):
+            value = x if x.dim() == 2 else x[k]
+            for depth, room in enumerate(hidden[k]):
+                weight, bias = self.layers[depth][k]
+                value = torch.addmm(bias, value, weight, out=room)
+                torch.relu_(value) if self.activation == "relu" else torch.nn.functional.elu_(value)
+            weight, bias = self.layers[-1][k]
+            torch.addmm(bias, value, weight, out=out[k])
+        return out
 
     def backward(
         self, tape: Tape, d_out: Tensor, *, parameters: bool = False, wanted_input: int | None = None
     ) -> Tensor | None:
-        """Gradients for d_out = dL/d value: of the parameters into `self.grad`, of one input as the result."""
+        """Gradients for d_out = dL/d value: of the parameters into `self.grad`, of one input as the result.
+
+        If `d_out` has fewer rows than the batch it is that of the first rows, and the others have no gradient.
+        """
+        self._check(tape)
+        rows = d_out.shape[1]
+        x, room = tape.x[..., :rows, :], self._room_below(rows)
+        parts = []
+        for k, gradient in enumerate(d_out):
+            for depth in range(len(self.layers) - 1, 0, -1):
+                hidden = tape.hidden[k][depth - 1][:rows]
+                if parameters:
+                    self._set_gradient(depth, k, hidden, gradient)
+                gradient = self._gradient_below(depth, k, hidden, gradient, room[depth - 1])
+            if parameters:
+                self._set_gradient(0, k, x if x.dim() == 2 else x[k], gradient)
+            if wanted_input is not None:
+                parts.append(torch.mm(gradient, self.layers[0][k][0][tape.columns(wanted_input)].t()))
+        if wanted_input is None:
+            return None
+        return torch.stack(parts) if x.dim() == 3 else _sum_of(parts)
+
+    def sparse_input_gradient(self, tape: Tape, d_out: Tensor, wanted_input: int) -> Tensor:
+        """What `backward` returns for an input that the members share, without the work for rows of zeros.
+
+        The gradient of min_i Q_i is zero in half of the rows of each Q_i.
+        """
+        self._check(tape)
+        columns, room = tape.columns(wanted_input), self._room_below(d_out.shape[1])
+        total = d_out.new_zeros(d_out.shape[1], tape.widths[wanted_input])
+        for k, of_member in enumerate(d_out):
+            rows = of_member.any(1).nonzero().squeeze(1)
+            gradient = of_member.index_select(0, rows)
+            for depth in range(len(self.layers) - 1, 0, -1):
+                hidden = tape.hidden[k][depth - 1]
+                kept = _scratch(*hidden.shape, hidden.dtype, 2)[: len(rows)]
+                torch.index_select(hidden, 0, rows, out=kept)
+                gradient = self._gradient_below(depth, k, kept, gradient, room[depth - 1][: len(rows)])
+            total.index_add_(0, rows, torch.mm(gradient, self.layers[0][k][0][columns].t()))
+        return total
+
+    def _check(self, tape: Tape) -> None:
         if tape.serial != self._serial:
             raise RuntimeError("this tape is of an earlier forward pass, whose activations are overwritten")
-        buffers = self._buffers[tape.inputs[0].shape[-2]]
-        gradient: Sequence[Tensor] = list(d_out)
-        for depth in range(len(self.layers) - 1, 0, -1):
-            hidden, by_member = buffers.hidden[depth - 1], buffers.hidden_by_member[depth - 1]
-            below, below_by_member = buffers.gradient[depth - 1], buffers.gradient_by_member[depth - 1]
-            for k, (weight, _) in enumerate(self.layers[depth]):
-                if parameters:
-                    grad_weight, grad_bias = self._grad_layers[depth][k]
-                    torch.mm(by_member[k].t(), gradient[k], out=grad_weight)
-                    torch.sum(gradient[k], 0, out=grad_bias)
-                torch.mm(gradient[k], weight.t(), out=below_by_member[k])
-            if self.activation == "relu":
-                _threshold_backward(below, hidden, 0.0, grad_input=below)
-            else:
-                _elu_backward(below, 1.0, 1.0, 1.0, True, hidden, grad_input=below)
-            gradient = below_by_member
-        if parameters:
-            for k, (grad_weight, grad_bias) in enumerate(self._grad_layers[0]):
-                start = 0
-                for x in tape.inputs:
-                    stop = start + x.shape[-1]
-                    torch.mm(_of_member(x, k).t(), gradient[k], out=grad_weight[start:stop])
-                    start = stop
-                torch.sum(gradient[k], 0, out=grad_bias)
-        return None if wanted_input is None else self._input_gradient(tape, gradient, wanted_input)
 
-    def _input_gradient(self, tape: Tape, gradient: Sequence[Tensor], which: int) -> Tensor:
-        start = sum(x.shape[-1] for x in tape.inputs[:which])
-        stop = start + tape.inputs[which].shape[-1]
-        parts = [
-            torch.mm(gradient[k], weight[start:stop].t()) for k, (weight, _) in enumerate(self.layers[0])
+    def _room_below(self, rows: int) -> list[Tensor]:
+        """Room for one member's hidden layers, in which no two that are neighbours share memory."""
+        return [
+            _scratch(rows, size, self.theta.dtype, depth % 2) for depth, size in enumerate(self.sizes[1:-1])
         ]
-        if tape.inputs[which].dim() == 3:
-            return torch.stack(parts)
-        for part in parts[1:]:
-            parts[0].add_(part)
-        return parts[0]
 
-    def _make_buffers(self, batch: int) -> _Buffers:
-        hidden, gradient = (
-            [self.theta.new_empty(self.members, batch, size) for size in self.sizes[1:-1]] for _ in range(2)
-        )
-        buffers = _Buffers(hidden, [list(h) for h in hidden], gradient, [list(g) for g in gradient])
-        self._buffers[batch] = buffers
-        return buffers
+    def _set_gradient(self, depth: int, k: int, x: Tensor, gradient: Tensor) -> None:
+        """Of the parameters of one layer, from its input and the gradient of its output."""
+        grad_weight, grad_bias = self._grad_layers[depth][k]
+        torch.mm(x.t(), gradient, out=grad_weight)
+        torch.sum(gradient, 0, out=grad_bias)
+
+    def _gradient_below(self, depth: int, k: int, hidden: Tensor, gradient: Tensor, out: Tensor) -> Tensor:
+        """From the gradient of a layer's output to that of the layer below before its activation."""
+        torch.mm(gradient, self.layers[depth][k][0].t(), out=out)
+        if self.activation == "relu":
+            _threshold_backward(out, hidden, 0.0, grad_input=out)
+        else:
+            _elu_backward(out, 1.0, 1.0, 1.0, True, hidden, grad_input=out)
+        return out
 
     def state_dict(self) -> dict[str, Tensor]:
         return {"theta": self.theta}
@@ -188,8 +212,14 @@ class MLP:
         self.theta.copy_(state["theta"])
 
 
-def _of_member(x: Tensor, k: int) -> Tensor:
-    return x if x.dim() == 2 else x[k]
+def _side_by_side(inputs: Sequence[Tensor]) -> Tensor:
+    return inputs[0] if len(inputs) == 1 else torch.cat(list(inputs), -1)
+
+
+def _sum_of(parts: Sequence[Tensor]) -> Tensor:
+    for part in parts[1:]:
+        parts[0].add_(part)
+    return parts[0]
 
 
 LOG_4 = math.log(4.0)

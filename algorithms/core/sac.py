@@ -269,9 +269,7 @@ class TwinCritic(SoftActorCritic):
             d_out = d_q.unsqueeze(-1)
             if self.extra_outputs:
                 d_out = torch.nn.functional.pad(d_out, (0, self.extra_outputs))
-            d_action = self.critic.backward(tape, d_out, wanted_input=1)
-            assert d_action is not None
-            return d_action
+            return self.critic.sparse_input_gradient(tape, d_out, wanted_input=1)
 
         return out[..., 0], pullback
 

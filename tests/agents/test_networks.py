@@ -57,6 +57,40 @@ def test_perceptron_agrees_with_autograd(
             torch.testing.assert_close(net.grad, d_theta)
 
 
+@pytest.mark.parametrize("activation", ["relu", "elu"])
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_gradient_of_the_smaller_member_skips_the_rows_of_the_larger(activation: str, outputs: int) -> None:
+    net = MLP(
+        [5, 7, 6, outputs],
+        members=2,
+        activation=activation,
+        generator=torch_generator(),
+        dtype=torch.float64,
+    )
+    x = torch.randn(20, 5, dtype=torch.float64, generator=torch_generator(1), requires_grad=True)
+    value = reference(net, net.theta, x)[..., 0].amin(0)
+    (d_x,) = torch.autograd.grad(value.sum(), x)
+    out, tape = net.forward(*x.detach().split([3, 2], -1))
+    first = (out[0, :, 0] <= out[1, :, 0]).double()
+    assert 0 < first.sum() < 20
+    d_out = torch.zeros_like(out)
+    d_out[0, :, 0], d_out[1, :, 0] = first, 1.0 - first
+    torch.testing.assert_close(net.sparse_input_gradient(tape, d_out, 1), d_x[:, 3:])
+    assert torch.equal(net.sparse_input_gradient(tape, 0.0 * d_out, 0), torch.zeros(20, 3).double())
+
+
+def test_a_gradient_of_the_first_rows_alone() -> None:
+    net = MLP(SIZES, generator=torch_generator(), dtype=torch.float64)
+    x = torch.randn(9, 5, dtype=torch.float64)
+    d_out = torch.randn(1, 4, 2, dtype=torch.float64)
+    _, tape = net.forward(x)
+    d_x = net.backward(tape, d_out, parameters=True, wanted_input=0)
+    of_first = net.grad.clone()
+    _, tape = net.forward(x[:4])
+    torch.testing.assert_close(net.backward(tape, d_out, parameters=True, wanted_input=0), d_x)
+    torch.testing.assert_close(net.grad, of_first)
+
+
 def test_frozen_parameters_get_no_gradient() -> None:
     net = MLP(SIZES, generator=torch_generator())
     _, tape = net.forward(torch.randn(4, 3), torch.randn(4, 2))
@@ -67,7 +101,9 @@ def test_frozen_parameters_get_no_gradient() -> None:
 def test_an_overwritten_tape_is_refused() -> None:
     net = MLP(SIZES, generator=torch_generator())
     _, tape = net.forward(torch.randn(4, 5))
-    net(torch.randn(4, 5))
+    net(torch.randn(4, 5))  # takes no tape
+    net.backward(tape, torch.ones(1, 4, 2), parameters=True)
+    net.forward(torch.randn(4, 5))
     with pytest.raises(RuntimeError, match="earlier forward pass"):
         net.backward(tape, torch.ones(1, 4, 2), parameters=True)
 
