@@ -228,34 +228,55 @@ HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 Pullback = Callable[[Tensor, Tensor], Tensor]
 
 
-def squashed_gaussian(
-    out: Tensor, noise: Tensor, log_std_range: tuple[float, float]
-) -> tuple[Tensor, Tensor, Pullback]:
+class LogStd(NamedTuple):
+    """How the actor's second output becomes the log standard deviation, which must be within bounds.
+
+    `clamp` cuts it off and starts at a standard deviation of about 1; `tanh` maps the real line into the range and
+    starts at its middle.
+    """
+
+    kind: str
+    low: float
+    high: float
+
+    def value(self, raw: Tensor) -> Tensor:
+        if self.kind == "clamp":
+            return raw.clamp(self.low, self.high)
+        return torch.tanh(raw).add_(1.0).mul_(0.5 * (self.high - self.low)).add_(self.low)
+
+    def slope(self, raw: Tensor, value: Tensor) -> Tensor:
+        """d value / d raw"""
+        if self.kind == "clamp":
+            return (raw == value).to(raw.dtype)
+        return (value - self.low).mul_(self.high - value).mul_(2.0 / (self.high - self.low))
+
+
+def squashed_gaussian(out: Tensor, noise: Tensor, bounds: LogStd) -> tuple[Tensor, Tensor, Pullback]:
     """a = tanh(u), u = mean + std eps, log pi(a), and the pullback (dL/da, dL/dlog pi) -> dL/dout.
 
-    `out` is the actor's output [B, 2 d_a]: the mean, and log std before a tanh that maps it into its range.
+    `out` is the actor's output [B, 2 d_a]: the mean, and log std before its bounds.
 
         log pi = sum_i [-eps^2/2 - log std - log(2 pi)/2 - log(1 - tanh(u)^2)]
         at fixed eps:  d log pi / du = 2 tanh(u),   du/dmean = 1,   du/dlog std = std eps
     """
-    low, high = log_std_range
-    half = 0.5 * (high - low)
     mean, raw = out.chunk(2, -1)
-    squashed = torch.tanh(raw)
-    log_std = (squashed + 1.0).mul_(half).add_(low)
+    log_std = bounds.value(raw)
     spread = torch.exp(log_std).mul_(noise)
     u = mean + spread
     action = torch.tanh(u)
-    # log(1 - tanh(u)^2) = log 4 - 2u - 2 softplus(-2u), exact also where tanh saturates
-    minus_2u = u.mul_(-2.0)
-    density = log_std.add_(HALF_LOG_2PI + LOG_4).addcmul_(noise, noise, value=0.5).add_(minus_2u)
-    density.sub_(torch.nn.functional.softplus(minus_2u), alpha=2.0)
+    # log(1 - tanh(u)^2) = log 4 - 2u - 2 log(1 + exp(-2u)), exact also where tanh saturates
+    minus_half_softplus = torch.nn.functional.softplus(u, beta=-2.0)
+    density = torch.add(log_std, minus_half_softplus, alpha=4.0).sub_(u, alpha=2.0)
+    density.addcmul_(noise, noise, value=0.5)
+    log_prob = torch.rsub(density.sum(-1), -(HALF_LOG_2PI + LOG_4) * noise.shape[-1])
 
     def pullback(d_action: Tensor, d_log_prob: Tensor) -> Tensor:
-        """`d_log_prob`: [B, 1], or a scalar that is the same for all rows."""
-        du = (2.0 * d_log_prob) * action
-        du.addcmul_(d_action, 1.0 - action.square())
-        d_raw = (du * spread).sub_(d_log_prob).mul_((1.0 - squashed.square()).mul_(half))
-        return torch.cat((du, d_raw), -1)
+        """`d_log_prob`: [B, 1], or a scalar that is the same for all rows. Maybe of the first rows alone."""
+        rows = slice(len(d_action))
+        a = action[rows]
+        # 2 a dL/dlog pi + (1 - a^2) dL/da
+        du = torch.addcmul(d_action, a, (a * d_action).sub_(d_log_prob, alpha=2.0), value=-1.0)
+        d_log_std = (du * spread[rows]).sub_(d_log_prob)
+        return torch.cat((du, d_log_std.mul_(bounds.slope(raw[rows], log_std[rows]))), -1)
 
-    return action, density.sum(-1).neg_(), pullback
+    return action, log_prob, pullback

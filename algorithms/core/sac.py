@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -21,7 +21,7 @@ from torch import Tensor
 
 from algorithms.core.checkpoint import GrowingLog
 from algorithms.core.loop import Transition
-from algorithms.core.networks import MLP, Pullback, squashed_gaussian
+from algorithms.core.networks import MLP, LogStd, Pullback, Tape, squashed_gaussian
 from algorithms.core.optim import Adam
 from algorithms.core.replay import Batch, Replay
 from algorithms.core.run import Run
@@ -58,6 +58,18 @@ class Standardiser:
         self.scale.copy_(state["scale"])
 
 
+class PolicySample(NamedTuple):
+    """a ~ pi(.|s) for a batch of states, and what is needed to differentiate it."""
+
+    action: Tensor
+    log_prob: Tensor
+    pullback: Pullback
+    tape: Tape
+
+    def of(self, rows: slice) -> tuple[Tensor, Tensor]:
+        return self.action[rows], self.log_prob[rows]
+
+
 class SoftActorCritic:
     """Actor, temperature, replay and the order of the updates. Subclasses add the critic."""
 
@@ -84,7 +96,9 @@ class SoftActorCritic:
 
         self.gamma: float = config["gamma"]
         self.target_entropy = -config["target_entropy_scale"] * self.action_dim
-        self.log_std_range = (float(config["log_std_min"]), float(config["log_std_max"]))
+        self.log_std = LogStd(config["log_std"], float(config["log_std_min"]), float(config["log_std_max"]))
+        if self.log_std.kind not in ("clamp", "tanh"):
+            raise ValueError(f"log_std must be clamp or tanh, not {self.log_std.kind!r}")
         self.actor = MLP(
             [self.observation_dim, *config["actor_hidden"], 2 * self.action_dim],
             generator=self.init_generator,
@@ -138,16 +152,20 @@ class SoftActorCritic:
             uniform = torch.rand(self.action_dim, generator=self.policy_generator)
             return uniform.mul_(2.0).sub_(1.0).numpy()
         state = torch.tensor(observation, dtype=torch.float32).unsqueeze_(0)
-        out = self.actor(self.standardiser.apply_(state))[0]
-        if not explore:
-            return torch.tanh_(out[0, : self.action_dim]).numpy()
-        action, _, _ = self.sample_action(out)
-        return action[0].numpy()
+        mean, raw = self.actor(self.standardiser.apply_(state)).view(2, self.action_dim)
+        if explore:
+            noise = torch.randn(self.action_dim, generator=self.policy_generator)
+            mean.addcmul_(self.log_std.value(raw).exp_(), noise)
+        return mean.tanh_().numpy()
 
     def sample_action(self, out: Tensor) -> tuple[Tensor, Tensor, Pullback]:
         """a ~ pi, log pi(a) and their pullback, from the actor's output."""
         noise = torch.randn(out.shape[0], self.action_dim, generator=self.policy_generator)
-        return squashed_gaussian(out, noise, self.log_std_range)
+        return squashed_gaussian(out, noise, self.log_std)
+
+    def policy(self, states: Tensor) -> PolicySample:
+        out, tape = self.actor.forward(states)
+        return PolicySample(*self.sample_action(out[0]), tape)
 
     # --- learning -----------------------------------------------------------------------------------------
 
@@ -173,30 +191,33 @@ class SoftActorCritic:
         self.updates += 1
         metrics = self.learn_representation(batch)
         if self.updates % self.critic_every == 0:
-            metrics.update(self.critic_step(batch, self.bellman_target(batch)))
-        metrics.update(self.actor_step(batch))
+            # the actor does not change before its own step: one pass for s and s'
+            policy = self.policy(batch.states)
+            metrics.update(self.critic_step(batch, self.bellman_target(batch, policy)))
+        else:
+            policy = self.policy(batch.observation)
+        metrics.update(self.actor_step(batch, policy))
         if self.updates % self.config["target_every"] == 0:
             self.track_targets(self.config["tau"])
         return metrics
 
-    def bellman_target(self, batch: Batch) -> Tensor:
-        """y = r + gamma (1 - d) [min_i Qbar_i(s', a') - alpha log pi(a'|s')]"""
-        next_action, log_prob, _ = self.sample_action(self.actor(batch.next_observation)[0])
-        value = self.target_q(batch.next_observation, next_action).amin(0)
+    def bellman_target(self, batch: Batch, policy: PolicySample) -> Tensor:
+        """y = r + gamma (1 - d) [min_i Qbar_i(s', a') - alpha log pi(a'|s')], with pi on s above s'."""
+        action, log_prob = policy.of(slice(len(batch.reward), None))
+        value = self.target_q(batch.next_observation, action).amin(0)
         value.addcmul_(self.log_alpha.exp(), log_prob, value=-1.0)
         return torch.addcmul(batch.reward, batch.continues, value, value=self.gamma)
 
-    def actor_step(self, batch: Batch) -> Metrics:
-        """mean [alpha log pi(a|s) - min_i Q_i(s, a)], and the temperature."""
-        out, tape = self.actor.forward(batch.observation)
-        action, log_prob, policy_pullback = self.sample_action(out[0])
+    def actor_step(self, batch: Batch, policy: PolicySample) -> Metrics:
+        """mean [alpha log pi(a|s) - min_i Q_i(s, a)], and the temperature; pi on s, or on s above s'."""
+        action, log_prob = policy.of(slice(len(batch.reward)))
         q, q_pullback = self.actor_q(batch.observation, action)
         alpha = self.log_alpha.exp()
         scale = 1.0 / q.shape[1]
-        first = (q[0] <= q[1]).float()  # the smaller one carries the gradient
-        d_q = torch.stack((first, 1.0 - first)).mul_(-scale)
-        d_out = policy_pullback(q_pullback(d_q), alpha * scale)
-        self.actor.backward(tape, d_out.unsqueeze(0), parameters=True)
+        first = (q[0] <= q[1]) * -scale  # the smaller one carries the gradient
+        d_q = torch.stack((first, -scale - first))
+        d_out = policy.pullback(q_pullback(d_q), alpha * scale)
+        self.actor.backward(policy.tape, d_out.unsqueeze(0), parameters=True)
         self.actor_optimizer.step(self.actor.grad)
         # d/dlog alpha of mean[-log alpha (log pi + target entropy)]
         entropy = log_prob.mean().neg_()

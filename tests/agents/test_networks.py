@@ -10,7 +10,7 @@ import torch
 from scipy import integrate
 from torch import Tensor
 
-from algorithms.core.networks import MLP, squashed_gaussian
+from algorithms.core.networks import MLP, LogStd, squashed_gaussian
 from tests.agents.support import torch_generator
 
 SIZES = [5, 7, 6, 2]
@@ -67,6 +67,7 @@ def test_gradient_of_the_smaller_member_skips_the_rows_of_the_larger(activation:
         generator=torch_generator(),
         dtype=torch.float64,
     )
+    net.theta[1] = -net.theta[0]  # so that each is the smaller one somewhere
     x = torch.randn(20, 5, dtype=torch.float64, generator=torch_generator(1), requires_grad=True)
     value = reference(net, net.theta, x)[..., 0].amin(0)
     (d_x,) = torch.autograd.grad(value.sum(), x)
@@ -118,16 +119,25 @@ def test_loading_a_state_reaches_the_layers() -> None:
     assert torch.equal(copy(x), two(x))
 
 
-@pytest.mark.parametrize(("mean", "raw"), [(0.0, 0.0), (0.7, -0.5), (-1.5, 0.6), (2.0, -1.0)])
-def test_density_integrates_to_one_and_gives_the_moments(mean: float, raw: float) -> None:
+def log_std_by_hand(bounds: LogStd, raw: Tensor) -> Tensor:
+    if bounds.kind == "clamp":
+        return torch.clamp(raw, bounds.low, bounds.high)
+    return bounds.low + 0.5 * (bounds.high - bounds.low) * (torch.tanh(raw) + 1.0)
+
+
+TANH, CLAMP = LogStd("tanh", -5.0, 2.0), LogStd("clamp", -1.0, 0.5)
+
+
+@pytest.mark.parametrize("bounds", [TANH, CLAMP])
+@pytest.mark.parametrize(("mean", "raw"), [(0.0, 0.0), (0.7, -0.5), (-1.5, 0.6), (2.0, -1.5)])
+def test_density_integrates_to_one_and_gives_the_moments(mean: float, raw: float, bounds: LogStd) -> None:
     """The log-density of a = tanh(u) against numerical integration over a."""
-    low, high = -5.0, 2.0
-    std = math.exp(low + 0.5 * (high - low) * (math.tanh(raw) + 1.0))
+    std = math.exp(log_std_by_hand(bounds, torch.tensor(raw, dtype=torch.float64)))
     out = torch.tensor([[mean, raw]], dtype=torch.float64)
 
     def density(a: float) -> float:
         noise = torch.tensor([[(math.atanh(a) - mean) / std]], dtype=torch.float64)
-        action, log_prob, _ = squashed_gaussian(out, noise, (low, high))
+        action, log_prob, _ = squashed_gaussian(out, noise, bounds)
         assert action.item() == pytest.approx(a, abs=1e-9)
         return math.exp(log_prob.item())
 
@@ -139,28 +149,34 @@ def test_density_integrates_to_one_and_gives_the_moments(mean: float, raw: float
     assert expected == pytest.approx(weights @ np.tanh(mean + std * nodes) / math.sqrt(2 * math.pi), abs=1e-5)
 
 
-def test_density_is_finite_where_tanh_saturates() -> None:
+@pytest.mark.parametrize("bounds", [TANH, CLAMP])
+def test_density_is_finite_where_tanh_saturates(bounds: LogStd) -> None:
     out = torch.tensor([[30.0, -30.0, 5.0, 5.0]])
-    action, log_prob, pullback = squashed_gaussian(out, torch.tensor([[3.0, -3.0]]), (-5.0, 2.0))
+    action, log_prob, pullback = squashed_gaussian(out, torch.tensor([[3.0, -3.0]]), bounds)
     assert torch.isfinite(log_prob).all()
     assert torch.isfinite(pullback(torch.ones(1, 2), torch.ones(()))).all()
     assert action.abs().max() <= 1.0
 
 
-def test_gradients_of_the_squashed_gaussian() -> None:
+@pytest.mark.parametrize("bounds", [TANH, CLAMP])
+def test_gradients_of_the_squashed_gaussian(bounds: LogStd) -> None:
     """Against autograd on the textbook formula."""
     out = torch.randn(6, 4, dtype=torch.float64, generator=torch_generator(), requires_grad=True)
     noise = torch.randn(6, 2, dtype=torch.float64, generator=torch_generator(1))
     d_action = torch.randn(6, 2, dtype=torch.float64, generator=torch_generator(2))
     d_log_prob = torch.randn(6, 1, dtype=torch.float64, generator=torch_generator(3))
     mean, raw = out.chunk(2, -1)
-    log_std = -5.0 + 3.5 * (torch.tanh(raw) + 1.0)
+    log_std = log_std_by_hand(bounds, raw)
+    if bounds.kind == "clamp":
+        assert (raw < bounds.low).any()
+        assert (raw > bounds.high).any()
     u = mean + log_std.exp() * noise
     expected = torch.tanh(u)
     normal = torch.distributions.Normal(mean, log_std.exp())
     log_density = (normal.log_prob(u) - torch.log(1.0 - expected.square())).sum(-1)
     ((expected * d_action).sum() + (log_density * d_log_prob[:, 0]).sum()).backward()
-    action, log_prob, pullback = squashed_gaussian(out.detach(), noise, (-5.0, 2.0))
+    action, log_prob, pullback = squashed_gaussian(out.detach(), noise, bounds)
     torch.testing.assert_close(action, expected.detach())
     torch.testing.assert_close(log_prob, log_density.detach())
     torch.testing.assert_close(pullback(d_action, d_log_prob), out.grad)
+    torch.testing.assert_close(pullback(d_action[:4], d_log_prob[:4]), out.grad[:4])  # type: ignore[index]

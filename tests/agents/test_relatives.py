@@ -60,7 +60,7 @@ def test_mlp_heads_alone_learn_from_the_td_error() -> None:
     before = {name: {k: v.clone() for k, v in part.state_dict().items()} for name, part in agent.parts.items()
               if name.startswith(("model", "momentum", "actor", "phi")) and "optimizer" not in name}  # fmt: skip
     theta = agent.heads.net.theta.clone()
-    agent.critic_step(batch, agent.bellman_target(batch))
+    agent.critic_step(batch, agent.bellman_target(batch, agent.policy(batch.states)))
     assert not torch.equal(theta, agent.heads.net.theta)
     for name, state in before.items():
         for key, value in state.items():

@@ -77,7 +77,7 @@ def test_only_the_heads_learn_from_the_td_error() -> None:
     agent = spede(target_every=1)
     batch = batch_of(agent)
     before = snapshot(agent)
-    agent.critic_step(batch, agent.bellman_target(batch))
+    agent.critic_step(batch, agent.bellman_target(batch, agent.policy(batch.states)))
     assert changed(before, snapshot(agent)) == {"w"}
     assert all(model.grad.count_nonzero() == 0 for model in agent.models + agent.momentum_models)
 
@@ -106,7 +106,7 @@ def test_the_actor_step_moves_the_actor_alone() -> None:
     agent = spede()
     batch = batch_of(agent)
     before = snapshot(agent)
-    agent.actor_step(batch)
+    agent.actor_step(batch, agent.policy(batch.observation))
     assert changed(before, snapshot(agent)) == {"actor"}
     assert all(model.grad.count_nonzero() == 0 for model in agent.models + agent.momentum_models)
 
@@ -171,10 +171,9 @@ def test_a_member_is_drawn_for_each_episode_uniformly() -> None:
 def test_bellman_target_by_hand() -> None:
     agent = spede()
     batch = batch_of(agent, 64)
-    agent.policy_generator.manual_seed(7)
-    target = agent.bellman_target(batch)
-    agent.policy_generator.manual_seed(7)
-    action, log_prob, _ = agent.sample_action(agent.actor(batch.next_observation)[0])
+    policy = agent.policy(batch.states)
+    target = agent.bellman_target(batch, policy)
+    action, log_prob = policy.action[64:], policy.log_prob[64:]
     q = agent.target_q(batch.next_observation, action).min(0).values
     expected = batch.reward + 0.99 * batch.continues * (q - agent.log_alpha.exp() * log_prob)
     torch.testing.assert_close(target, expected)
