@@ -43,7 +43,8 @@ def _scratch(rows: int, columns: int, dtype: torch.dtype, slot: int) -> Tensor:
 
     (And memory of this size, if it is asked for anew each time, comes as fresh pages, which cost more than a product.)
     """
-    return torch.empty(rows, columns, dtype=dtype)
+    with torch.inference_mode(False):  # to be used in it and outside of it
+        return torch.empty(rows, columns, dtype=dtype)
 
 
 class MLP:
@@ -116,12 +117,14 @@ class MLP:
         x = _side_by_side(inputs)
         rows = x.shape[-2]
         if rows not in self._hidden:
-            self._hidden[rows] = [
-                [self.theta.new_empty(rows, size) for size in self.sizes[1:-1]] for _ in range(self.members)
-            ]
+            self._hidden[rows] = self._make_hidden(rows)
         hidden = self._hidden[rows]
         self._serial += 1
         return self._value(x, hidden), Tape(x, tuple(i.shape[-1] for i in inputs), hidden, self._serial)
+
+    @torch.inference_mode(False)  # to be used in it and outside of it
+    def _make_hidden(self, rows: int) -> list[list[Tensor]]:
+        return [[self.theta.new_empty(rows, size) for size in self.sizes[1:-1]] for _ in range(self.members)]
 
     def _value(self, x: Tensor, hidden: list[list[Tensor]]) -> Tensor:
         """One member after the other, so that the next layer finds its input in the processor's cache."""

@@ -147,6 +147,7 @@ class SoftActorCritic:
 
     # --- acting -------------------------------------------------------------------------------------------
 
+    @torch.inference_mode()
     def act(self, observation: np.ndarray, *, explore: bool) -> np.ndarray:
         if explore and self.steps < self.config["warmup"]:
             uniform = torch.rand(self.action_dim, generator=self.policy_generator)
@@ -169,6 +170,7 @@ class SoftActorCritic:
 
     # --- learning -----------------------------------------------------------------------------------------
 
+    @torch.inference_mode()  # gradients are written out: without autograd's part in it each small operation is faster
     def observe(self, transition: Transition) -> Metrics:
         self.replay.add(transition)
         self.steps += 1
