@@ -341,12 +341,13 @@ class Spede(SoftActorCritic):
         return reward
 
     def known_reward_gradient(self, observation: Tensor, action: Tensor, d_reward: Tensor) -> Tensor:
-        with torch.enable_grad():
-            action = action.detach().requires_grad_()
-            reward = self.known_reward(observation, action)
-        if not reward.requires_grad:  # this task's reward does not look at the action
-            return torch.zeros_like(action)
-        return torch.autograd.grad(reward, action, d_reward)[0]
+        with torch.inference_mode(False), torch.enable_grad():
+            # copies, as autograd refuses tensors that were made in inference mode
+            action = action.clone().requires_grad_()
+            reward = self.known_reward(observation.clone(), action)
+            if not reward.requires_grad:  # this task's reward does not look at the action
+                return torch.zeros_like(action, requires_grad=False)
+            return torch.autograd.grad(reward, action, d_reward.clone())[0]
 
     # --- the critic -------------------------------------------------------------------------------------
 
