@@ -166,7 +166,7 @@ def desk(blocks: int, task: str) -> None:
     with scratch() as directory:
         agents: dict[str, Any] = {}
         contestants = []
-        for algorithm in ("sac", "spede"):
+        for algorithm in ("sac", "spede", "spede_reg"):
             agents[algorithm], contestant = our_agent(algorithm, task, "desk", directory / algorithm)
             contestants.append(contestant)
         library = stable_baselines(task, [256, 256])

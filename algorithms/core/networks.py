@@ -31,6 +31,12 @@ class Tape(NamedTuple):
     hidden: list[list[Tensor]]  # member -> depth -> [B, size]
     serial: int
 
+    def first(self, rows: int) -> tuple[Tensor, list[list[Tensor]]]:
+        """The input and the hidden layers in the first rows of the batch."""
+        if rows == self.x.shape[-2]:
+            return self.x, self.hidden
+        return self.x[..., :rows, :], [[h[:rows] for h in layers] for layers in self.hidden]
+
     def columns(self, which: int) -> slice:
         """Where an input is in `x`."""
         start = sum(self.widths[:which])
@@ -71,6 +77,7 @@ class MLP:
         self.theta = torch.zeros(members, sum(self._splits), dtype=dtype)
         self.grad = torch.zeros_like(self.theta)
         self.layers, self._grad_layers = self.views(self.theta), self.views(self.grad)
+        self._transposed = [[weight.t() for weight, _ in layer] for layer in self.layers]
         if generator is not None:
             for layer in self.layers:  # U(-1/sqrt(fan_in), 1/sqrt(fan_in)), as torch.nn.Linear
                 for weight, bias in layer:
@@ -128,7 +135,7 @@ class MLP:
 
     def _value(self, x: Tensor, hidden: list[list[Tensor]]) -> Tensor:
         """One member after the other, so that the next layer finds its input in the processor's cache."""
-        out = self.theta.new_empty(self.members, x.shape[-2], self.sizes[-1])
+        out = self.theta.new_empty(self.members, self.sizes[-1], x.shape[-2]).transpose(1, 2)
         for k in range(self.members):
             value = x if x.dim() == 2 else x[k]
             for depth, room in enumerate(hidden[k]):
@@ -148,18 +155,19 @@ class MLP:
         """
         self._check(tape)
         rows = d_out.shape[1]
-        x, room = tape.x[..., :rows, :], self._room_below(rows)
+        x, all_hidden = tape.first(rows)
+        room = self._room_below(rows)
         parts = []
         for k, gradient in enumerate(d_out):
             for depth in range(len(self.layers) - 1, 0, -1):
-                hidden = tape.hidden[k][depth - 1][:rows]
+                hidden = all_hidden[k][depth - 1]
                 if parameters:
                     self._set_gradient(depth, k, hidden, gradient)
                 gradient = self._gradient_below(depth, k, hidden, gradient, room[depth - 1])
             if parameters:
                 self._set_gradient(0, k, x if x.dim() == 2 else x[k], gradient)
             if wanted_input is not None:
-                parts.append(torch.mm(gradient, self.layers[0][k][0][tape.columns(wanted_input)].t()))
+                parts.append(torch.mm(gradient, self._transposed[0][k][:, tape.columns(wanted_input)]))
         if wanted_input is None:
             return None
         return torch.stack(parts) if x.dim() == 3 else _sum_of(parts)
@@ -180,7 +188,7 @@ class MLP:
                 kept = _scratch(*hidden.shape, hidden.dtype, 2)[: len(rows)]
                 torch.index_select(hidden, 0, rows, out=kept)
                 gradient = self._gradient_below(depth, k, kept, gradient, room[depth - 1][: len(rows)])
-            total.index_add_(0, rows, torch.mm(gradient, self.layers[0][k][0][columns].t()))
+            total.index_add_(0, rows, torch.mm(gradient, self._transposed[0][k][:, columns]))
         return total
 
     def _check(self, tape: Tape) -> None:
@@ -201,7 +209,7 @@ class MLP:
 
     def _gradient_below(self, depth: int, k: int, hidden: Tensor, gradient: Tensor, out: Tensor) -> Tensor:
         """From the gradient of a layer's output to that of the layer below before its activation."""
-        torch.mm(gradient, self.layers[depth][k][0].t(), out=out)
+        torch.mm(gradient, self._transposed[depth][k], out=out)
         if self.activation == "relu":
             _threshold_backward(out, hidden, 0.0, grad_input=out)
         else:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 NOISE_DAMPING = 1e-4  # keeps the noise finite on parameters that get no gradient (dead units)
+_ONE = torch.ones(())  # a Python number would be made into a tensor at each step
 
 
 class Adam:
@@ -25,7 +26,7 @@ class Adam:
         self.count = torch.zeros(())
 
     def step(self, grad: Tensor) -> None:
-        self.count.add_(1.0)
+        self.count.add_(_ONE)
         torch._fused_adam_(
             [self.theta],
             [grad],

@@ -161,7 +161,7 @@ class SoftActorCritic:
 
     def sample_action(self, out: Tensor) -> tuple[Tensor, Tensor, Pullback]:
         """a ~ pi, log pi(a) and their pullback, from the actor's output."""
-        noise = torch.randn(out.shape[0], self.action_dim, generator=self.policy_generator)
+        noise = torch.randn(self.action_dim, out.shape[0], generator=self.policy_generator).t()
         return squashed_gaussian(out, noise, self.log_std)
 
     def policy(self, states: Tensor) -> PolicySample:
