@@ -14,7 +14,7 @@ from algorithms.deepsf.agent import DeepSuccessorFeatures
 from algorithms.spede.agent import Spede
 from algorithms.spede_mlp.agent import MlpHeads, SpedeMlp
 from algorithms.spede_reg.agent import SpedeReg
-from tests.agents.support import AGENTS, batch_of, fill, make_agent
+from tests.agents.support import AGENTS, batch_of, fill, make_agent, world
 from tests.agents.test_networks import reference
 
 
@@ -136,3 +136,12 @@ def test_evaluation_does_not_disturb_training() -> None:
     for agent in agents:
         agent.update(agent.sample(32))
     assert torch.equal(agents[0].actor.theta, agents[1].actor.theta)
+
+
+@pytest.mark.parametrize("algorithm", ["spede", "deepsf"])
+def test_the_known_reward_is_differentiated_in_the_midst_of_inference_mode(algorithm: str) -> None:
+    agent, surroundings = make_agent(algorithm, reward_feature="oracle"), world()
+    for _ in range(120):  # the warm-up takes 100
+        metrics = surroundings.advance(agent)
+    assert metrics
+    assert all(np.isfinite(float(value)) for value in metrics.values())
