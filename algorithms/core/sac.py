@@ -73,8 +73,6 @@ class PolicySample(NamedTuple):
 class SoftActorCritic:
     """Actor, temperature, replay and the order of the updates. Subclasses add the critic."""
 
-    critic_every = 1  # updates of the actor for one of the critic
-
     def __init__(self, run: Run) -> None:
         self.config: Mapping[str, Any] = run.config
         config = self.config
@@ -192,12 +190,8 @@ class SoftActorCritic:
     def update(self, batch: Batch) -> Metrics:
         self.updates += 1
         metrics = self.learn_representation(batch)
-        if self.updates % self.critic_every == 0:
-            # the actor does not change before its own step: one pass for s and s'
-            policy = self.policy(batch.states)
-            metrics.update(self.critic_step(batch, self.bellman_target(batch, policy)))
-        else:
-            policy = self.policy(batch.observation)
+        policy = self.policy(batch.states)  # the actor does not change before its own step: one pass for s and s'
+        metrics.update(self.critic_step(batch, self.bellman_target(batch, policy)))
         metrics.update(self.actor_step(batch, policy))
         if self.updates % self.config["target_every"] == 0:
             self.track_targets(self.config["tau"])
