@@ -190,7 +190,9 @@ class SoftActorCritic:
     def update(self, batch: Batch) -> Metrics:
         self.updates += 1
         metrics = self.learn_representation(batch)
-        policy = self.policy(batch.states)  # the actor does not change before its own step: one pass for s and s'
+        policy = self.policy(
+            batch.states
+        )  # the actor does not change before its own step: one pass for s and s'
         metrics.update(self.critic_step(batch, self.bellman_target(batch, policy)))
         metrics.update(self.actor_step(batch, policy))
         if self.updates % self.config["target_every"] == 0:

@@ -12,7 +12,7 @@ linear heads, and the heads alone learn from the TD error of Q.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -23,7 +23,7 @@ from algorithms.core.optim import Adam
 from algorithms.core.replay import Batch
 from algorithms.core.run import Run
 from algorithms.core.sac import Metrics
-from algorithms.spede.agent import Spede
+from algorithms.spede.agent import RowGradient, Spede
 
 
 class DeepSuccessorFeatures(Spede):
@@ -94,9 +94,26 @@ class DeepSuccessorFeatures(Spede):
         self.samplers[k].step(model.grad, self.replay.transitions)
         return metrics
 
-    def features(self, observation: Tensor, action: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        """[psi(s, a), r(s, a), 1] from the momentum copy of the drawn member, and its pullback to the action."""
-        model = self.momentum_models[self.member]
+    def features(
+        self, observation: Tensor, action: Tensor
+    ) -> tuple[list[Tensor], Callable[[Sequence[RowGradient]], Tensor]]:
+        """[psi(s, a), r(s, a), 1] from the momentum copies of the drawn member and of the next, one for each twin, and
+        the pullback to the action."""
+        pairs = [self._of_member((self.member + i) % len(self.models), observation, action) for i in (0, 1)]
+
+        def pullback(d_values: Sequence[RowGradient]) -> Tensor:
+            d_action = torch.zeros_like(action)
+            for (_, of_member), (rows, d_value) in zip(pairs, d_values, strict=True):
+                d_all = d_value.new_zeros(len(action), d_value.shape[1]).index_add_(0, rows, d_value)
+                d_action += of_member(d_all)
+            return d_action
+
+        return [value for value, _ in pairs], pullback
+
+    def _of_member(
+        self, k: int, observation: Tensor, action: Tensor
+    ) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        model = self.momentum_models[k]
         out, tape = model.forward(observation, action)
         psi, reward = out[0, :, :-1], out[0, :, -1:]
         parts = [psi]
@@ -104,19 +121,19 @@ class DeepSuccessorFeatures(Spede):
             parts.append(reward)
         elif self.reward_feature == "oracle":
             parts.append(self.known_reward(observation, action).unsqueeze(1))
-        features = torch.cat([*parts, torch.ones_like(reward)], 1)
+        value = torch.cat([*parts, torch.ones_like(reward)], 1)
 
-        def pullback(d_features: Tensor) -> Tensor:
-            d_out = d_features[:, : out.shape[2]].clone()
+        def pullback(d_value: Tensor) -> Tensor:
+            d_out = d_value[:, : out.shape[2]].clone()
             if self.reward_feature != "learned":
                 d_out[:, -1] = 0.0
             d_action = model.backward(tape, d_out.unsqueeze(0), wanted_input=1)
             assert d_action is not None
             if self.reward_feature == "oracle":
-                d_action += self.known_reward_gradient(observation, action, d_features[:, -2])
+                d_action += self.known_reward_gradient(observation, action, d_value[:, -2])
             return d_action
 
-        return features, pullback
+        return value, pullback
 
 
 def train(run: Run) -> None:

@@ -1,9 +1,12 @@
-"""SPEDE-MLP: SPEDE with a perceptron on the spectral features in place of the linear form (Sec. 4, Table 4)."""
+"""SPEDE-MLP: SPEDE with a perceptron on the spectral features in place of the linear form (Sec. 4, Table 4).
+
+A perceptron has no closed-form fit, so these heads descend on the TD error with target copies, as SAC's critics do.
+(Without hidden layers they are SPEDE's linear heads learned by descent: `head_hidden: []`.)
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -11,62 +14,54 @@ from torch import Tensor
 from algorithms.core.loop import interact
 from algorithms.core.networks import MLP
 from algorithms.core.optim import Adam
+from algorithms.core.replay import Batch
 from algorithms.core.run import Run
-from algorithms.core.sac import Metrics
-from algorithms.spede.agent import Bootstrap, Heads, Spede
-
-
-class MlpHeads:
-    """Q_i = MLP_i(phi): twin perceptrons, trained by the TD error."""
-
-    def __init__(self, sizes: list[int], *, lr: float, generator: torch.Generator) -> None:
-        self.net = MLP(sizes, members=2, activation="elu", generator=generator)
-        self.net_target = self.net.copy()
-        self.optimizer = Adam(self.net.theta, lr)
-
-    def value(self, features: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        out, tape = self.net.forward(features)
-
-        def pullback(d_q: Tensor) -> Tensor:
-            d_features = self.net.backward(tape, d_q.unsqueeze(-1), wanted_input=0)
-            assert d_features is not None
-            return d_features
-
-        return out[..., 0], pullback
-
-    def target(self, features: Tensor) -> Tensor:
-        return self.net_target(features)[..., 0]
-
-    def step(self, features: Tensor, target: Tensor, bootstrap: Bootstrap) -> Metrics:
-        out, tape = self.net.forward(features)
-        error = out[..., 0] - target
-        metrics = {"critic_loss": error.square().mean()}
-        self.net.backward(tape, error.mul_(2.0 / len(target)).unsqueeze(-1), parameters=True)
-        self.optimizer.step(self.net.grad)
-        return metrics
-
-    def track(self, tau: float) -> None:
-        self.net_target.theta.lerp_(self.net.theta, tau)
-
-    def state_dict(self) -> dict[str, Any]:
-        return {
-            "net": self.net.state_dict(),
-            "net_target": self.net_target.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
-        }
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.net.load_state_dict(state["net"])
-        self.net_target.load_state_dict(state["net_target"])
-        self.optimizer.load_state_dict(state["optimizer"])
+from algorithms.core.sac import Metrics, SoftActorCritic
+from algorithms.spede.agent import Spede
 
 
 class SpedeMlp(Spede):
-    """SPEDE whose heads are perceptrons."""
+    """SPEDE whose heads are twin perceptrons Q_i = MLP_i(phi)."""
 
-    def make_heads(self, dim: int) -> Heads:
+    draws = 1  # perceptrons differ by themselves
+    update = SoftActorCritic.update
+
+    def build_heads(self, dim: int) -> None:
         sizes = [dim, *self.config["head_hidden"], 1]
-        return MlpHeads(sizes, lr=self.config["critic_lr"], generator=self.init_generator)
+        self.heads = MLP(sizes, members=2, activation="elu", generator=self.init_generator)
+        self.target_heads = self.heads.copy()
+        self.head_optimizer = Adam(self.heads.theta, self.config["critic_lr"])
+        self.parts |= {
+            "heads": self.heads,
+            "target_heads": self.target_heads,
+            "head_optimizer": self.head_optimizer,
+        }
+
+    def target_q(self, observation: Tensor, action: Tensor) -> Tensor:
+        (phi,), _ = self.features(observation, action)
+        return self.target_heads(phi)[..., 0]
+
+    def critic_step(self, batch: Batch, target: Tensor) -> Metrics:
+        (phi,), _ = self.features(batch.observation, batch.action)
+        out, tape = self.heads.forward(phi)
+        error = out[..., 0] - target
+        metrics = {"critic_loss": error.square().mean()}
+        self.heads.backward(tape, error.mul_(2.0 / len(target)).unsqueeze(-1), parameters=True)
+        self.head_optimizer.step(self.heads.grad)
+        return metrics
+
+    def actor_q(self, observation: Tensor, action: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        (phi,), phi_pullback = self.features(observation, action)
+        out, tape = self.heads.forward(phi)
+
+        def pullback(d_q: Tensor) -> Tensor:
+            d_phi = self.heads.sparse_input_gradient(tape, d_q.unsqueeze(-1), wanted_input=0)
+            return phi_pullback([(torch.arange(len(d_phi)), d_phi)])
+
+        return out[..., 0], pullback
+
+    def track_targets(self, tau: float) -> None:
+        self.target_heads.theta.lerp_(self.heads.theta, tau)
 
 
 def train(run: Run) -> None:

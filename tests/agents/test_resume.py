@@ -44,9 +44,9 @@ def assert_same_bytes(one: SoftActorCritic, two: SoftActorCritic) -> None:
 
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
     *((name, {}) for name in AGENTS),
-    ("spede", {"head_fit": "adam", "critic_lr": 0.003, "head_every": 1}),
-    ("spede", {"head_solve_every": 7, "head_window": 30}),
-    ("spede", {"langevin_temperature": 1e-3, "members_per_update": 0}),
+    ("spede_mlp", {"head_hidden": [], "critic_lr": 0.003}),
+    ("spede", {"head_every": 7, "head_batch": 100}),
+    ("spede", {"langevin_temperature": 1e-3, "model_updates": 5}),
     ("spede", {"reward_feature": "oracle", "ensemble": 2}),
     ("sac", {"standardise": False, "updates_per_step": 2, "target_every": 3}),
 ]
