@@ -298,9 +298,9 @@ class Spede(SoftActorCritic):
             sweeps=config["head_sweeps"],
             bound=self.largest_reward / (1.0 - self.gamma),
         )
-        self.linear_heads.w.lerp_(
-            w, 1.0 - (1.0 - config["tau"]) ** config["head_every"]
-        )  # at rate tau per update
+        # as far as heads that follow at rate tau would come in the updates between two solutions
+        turns = config["head_every"] / config["target_every"]
+        self.linear_heads.w.lerp_(w, 1.0 - (1.0 - config["tau"]) ** turns)
         return {"critic_loss": error.square().mean()}
 
     def actor_q(self, observation: Tensor, action: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
