@@ -148,11 +148,18 @@ def matrix_product(batch: int, width: int) -> Contestant:
     return Contestant(f"matrix product {batch} x {width} x {width}", advance)
 
 
+def cycle(agent: Any) -> int:
+    """After so many updates all kinds of work have been done once: SPEDE solves for its heads now and then."""
+    return int(agent.config["head_every"]) if hasattr(agent, "plan") else 1
+
+
+@torch.inference_mode()
 def flops_per_update(agent: Any) -> int:
+    updates = cycle(agent)
     with CountFlops() as counter:
-        for _ in range(8):  # SPEDE feeds its critic in every fourth
+        for _ in range(updates):
             agent.update(agent.sample(agent.config["batch_size"]))
-    return counter.flops // 8
+    return counter.flops // updates
 
 
 @contextmanager
@@ -162,7 +169,8 @@ def scratch() -> Iterator[Path]:
 
 
 def desk(blocks: int, task: str) -> None:
-    print(f"\n== desk: 256 x 256, batch 256, {task}; {blocks} blocks of 50 steps each, in turns ==")
+    steps = 100  # as many as between two solutions for SPEDE's heads
+    print(f"\n== desk: 256 x 256, batch 256, {task}; {blocks} blocks of {steps} steps each, in turns ==")
     with scratch() as directory:
         agents: dict[str, Any] = {}
         contestants = []
@@ -173,8 +181,8 @@ def desk(blocks: int, task: str) -> None:
         gemm = matrix_product(256, 256)
         for _ in range(blocks):
             for contestant in (*contestants, library):
-                contestant.block(50)
-                gemm.block(50)
+                contestant.block(steps)
+                gemm.block(steps)
         rate = 2 * 256**3 / (gemm.cpu_ms * 1e6)
         print(f"{gemm.name}: {rate:.0f} GFLOP/s")
         print(
@@ -194,15 +202,14 @@ def desk(blocks: int, task: str) -> None:
 
 
 def paper(blocks: int, task: str) -> None:
-    print(
-        f"\n== paper: actor 1024 x 1024 x 1024, 1024 features, batch 256, {task}; {blocks} blocks of 5 steps =="
-    )
+    print(f"\n== paper: actor 1024 x 1024 x 1024, 1024 features, batch 256, {task} ==")
     with scratch() as directory:
         for algorithm in ("spede", "spede_reg"):
             agent, contestant = our_agent(algorithm, task, "paper", directory / algorithm)
             gemm = matrix_product(256, 1024)
-            for _ in range(blocks):
-                contestant.block(5)
+            steps = max(5, cycle(agent))
+            for _ in range(max(3, 5 * blocks // steps)):
+                contestant.block(steps)
                 gemm.block(20)
             flops = flops_per_update(agent)
             rate = 2 * 256 * 1024**2 / (gemm.cpu_ms * 1e6)
