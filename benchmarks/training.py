@@ -10,12 +10,14 @@ parity   (only when asked for) do our SAC and Stable-Baselines3's reach the same
 
 Every figure is of the whole loop: environment, acting, replay, update, checks. The contestants take turns in short
 blocks, so that a busy machine slows all of them alike; medians of the blocks. CPU time is the fairer measure on a
-shared machine, wall time is what one waits for.
+shared machine, wall time is what one waits for. bfloat16 (`precision: bfloat16`) is measured beside the default where the
+processor has it; all rates are shares of the float32 product's.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import resource
 import statistics
@@ -38,6 +40,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import envs_mbbl
+from algorithms.core.bfloat16 import bfloat16_works
 from algorithms.core.config import load_algorithm
 from algorithms.core.loop import SteppingAgent, Transition
 from algorithms.core.run import Run, RunSettings
@@ -122,7 +125,8 @@ def our_agent(
             run.safe_point()
 
     advance(WARMUP + 20)
-    return agent, Contestant(f"{algorithm} ({scale})", advance)
+    suffix = "" if config["precision"] == "float32" else f", {config['precision']}"
+    return agent, Contestant(f"{algorithm} ({scale}{suffix})", advance)
 
 
 def stable_baselines(task: str, hidden: Sequence[int]) -> Contestant:
@@ -146,6 +150,10 @@ def matrix_product(batch: int, width: int) -> Contestant:
             torch.mm(a, b, out=out)
 
     return Contestant(f"matrix product {batch} x {width} x {width}", advance)
+
+
+def precisions() -> list[str]:
+    return ["float32", "bfloat16"] if bfloat16_works() else ["float32"]
 
 
 def cycle(agent: Any) -> int:
@@ -172,11 +180,12 @@ def desk(blocks: int, task: str) -> None:
     steps = 100  # as many as between two solutions for SPEDE's heads
     print(f"\n== desk: 256 x 256, batch 256, {task}; {blocks} blocks of {steps} steps each, in turns ==")
     with scratch() as directory:
-        agents: dict[str, Any] = {}
-        contestants = []
-        for algorithm in ("sac", "spede", "spede_reg"):
-            agents[algorithm], contestant = our_agent(algorithm, task, "desk", directory / algorithm)
-            contestants.append(contestant)
+        pairs = [
+            our_agent(algorithm, task, "desk", directory / f"{algorithm}-{precision}", precision=precision)
+            for algorithm in ("sac", "spede", "spede_reg")
+            for precision in precisions()
+        ]
+        contestants = [contestant for _, contestant in pairs]
         library = stable_baselines(task, [256, 256])
         gemm = matrix_product(256, 256)
         for _ in range(blocks):
@@ -186,15 +195,15 @@ def desk(blocks: int, task: str) -> None:
         rate = 2 * 256**3 / (gemm.cpu_ms * 1e6)
         print(f"{gemm.name}: {rate:.0f} GFLOP/s")
         print(
-            f"{'':24} {'CPU ms/step':>12} {'wall ms/step':>13} {'steps/s (CPU)':>14} {'x SB3 (CPU, wall)':>18}"
+            f"{'':26} {'CPU ms/step':>12} {'wall ms/step':>13} {'steps/s (CPU)':>14} {'x SB3 (CPU, wall)':>18}"
         )
         for c in (library, *contestants):
             print(
-                f"{c.name:24} {c.cpu_ms:12.2f} {c.wall_ms:13.2f} {1e3 / c.cpu_ms:14.0f} "
+                f"{c.name:26} {c.cpu_ms:12.2f} {c.wall_ms:13.2f} {1e3 / c.cpu_ms:14.0f} "
                 f"{library.cpu_ms / c.cpu_ms:10.2f} {library.wall_ms / c.wall_ms:7.2f}"
             )
-        for algorithm, contestant in zip(agents, contestants, strict=True):
-            flops = flops_per_update(agents[algorithm])
+        for agent, contestant in pairs:
+            flops = flops_per_update(agent)
             share = flops / (contestant.cpu_ms * 1e6) / rate
             print(
                 f"{contestant.name}: {flops / 1e9:.2f} GFLOP per update, {100 * share:.0f}% of the product's rate"
@@ -204,8 +213,10 @@ def desk(blocks: int, task: str) -> None:
 def paper(blocks: int, task: str) -> None:
     print(f"\n== paper: actor 1024 x 1024 x 1024, 1024 features, batch 256, {task} ==")
     with scratch() as directory:
-        for algorithm in ("spede", "spede_reg"):
-            agent, contestant = our_agent(algorithm, task, "paper", directory / algorithm)
+        for algorithm, precision in itertools.product(("spede", "spede_reg"), precisions()):
+            agent, contestant = our_agent(
+                algorithm, task, "paper", directory / f"{algorithm}-{precision}", precision=precision
+            )
             gemm = matrix_product(256, 1024)
             steps = max(5, cycle(agent))
             for _ in range(max(3, 5 * blocks // steps)):
@@ -215,7 +226,7 @@ def paper(blocks: int, task: str) -> None:
             rate = 2 * 256 * 1024**2 / (gemm.cpu_ms * 1e6)
             reached = flops / (contestant.cpu_ms * 1e6)
             print(
-                f"{contestant.name:20} {flops / 1e9:6.2f} GFLOP per update, {contestant.cpu_ms:7.1f} ms CPU per step "
+                f"{contestant.name:26} {flops / 1e9:6.2f} GFLOP per update, {contestant.cpu_ms:7.1f} ms CPU per step "
                 f"({contestant.wall_ms:.1f} wall): {reached:.0f} GFLOP/s of {rate:.0f} ({gemm.name}) "
                 f"= {100 * reached / rate:.0f}%"
             )

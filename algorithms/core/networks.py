@@ -44,7 +44,7 @@ class Tape(NamedTuple):
 
 
 @cache
-def _scratch(rows: int, columns: int, dtype: torch.dtype, slot: int) -> Tensor:
+def scratch(rows: int, columns: int, dtype: torch.dtype, slot: int) -> Tensor:
     """Room for what is soon forgotten, the same for all networks: it stays in the processor's cache.
 
     (And memory of this size, if it is asked for anew each time, comes as fresh pages, which cost more than a product.)
@@ -84,6 +84,7 @@ class MLP:
                     bound = 1.0 / math.sqrt(weight.shape[0])
                     weight.uniform_(-bound, bound, generator=generator)
                     bias.uniform_(-bound, bound, generator=generator)
+        self.hidden_dtype = dtype
         self._hidden: dict[int, list[list[Tensor]]] = {}  # batch size -> member -> depth
         self._serial = 0
 
@@ -104,7 +105,7 @@ class MLP:
 
     def copy(self) -> MLP:
         """A twin with the same values: a target or momentum network."""
-        twin = MLP(
+        twin = type(self)(
             self.sizes,
             generator=None,
             members=self.members,
@@ -131,7 +132,8 @@ class MLP:
 
     @torch.inference_mode(False)  # to be used in it and outside of it
     def _make_hidden(self, rows: int) -> list[list[Tensor]]:
-        return [[self.theta.new_empty(rows, size) for size in self.sizes[1:-1]] for _ in range(self.members)]
+        sizes = self.sizes[1:-1]
+        return [[torch.empty(rows, n, dtype=self.hidden_dtype) for n in sizes] for _ in range(self.members)]
 
     def _value(self, x: Tensor, hidden: list[list[Tensor]]) -> Tensor:
         """One member after the other, so that the next layer finds its input in the processor's cache."""
@@ -139,12 +141,26 @@ class MLP:
         for k in range(self.members):
             value = x if x.dim() == 2 else x[k]
             for depth, room in enumerate(hidden[k]):
-                weight, bias = self.layers[depth][k]
-                value = torch.addmm(bias, value, weight, out=room)
-                torch.relu_(value) if self.activation == "relu" else torch.nn.functional.elu_(value)
-            weight, bias = self.layers[-1][k]
-            torch.addmm(bias, value, weight, out=out[k])
+                value = self._hidden_layer(depth, k, value, room)
+            self._last_layer(k, value, out[k])
         return out
+
+    def _hidden_layer(self, depth: int, k: int, value: Tensor, out: Tensor) -> Tensor:
+        weight, bias = self.layers[depth][k]
+        return self._activate_(torch.addmm(bias, value, weight, out=out))
+
+    def _last_layer(self, k: int, value: Tensor, out: Tensor) -> None:
+        weight, bias = self.layers[-1][k]
+        torch.addmm(bias, value, weight, out=out)
+
+    def _activate_(self, value: Tensor) -> Tensor:
+        return torch.relu_(value) if self.activation == "relu" else torch.nn.functional.elu_(value)
+
+    def _activation_backward_(self, gradient: Tensor, hidden: Tensor) -> None:
+        if self.activation == "relu":
+            _threshold_backward(gradient, hidden, 0.0, grad_input=gradient)
+        else:
+            _elu_backward(gradient, 1.0, 1.0, 1.0, True, hidden, grad_input=gradient)
 
     def backward(
         self, tape: Tape, d_out: Tensor, *, parameters: bool = False, wanted_input: int | None = None
@@ -185,7 +201,7 @@ class MLP:
             gradient = of_member.index_select(0, rows)
             for depth in range(len(self.layers) - 1, 0, -1):
                 hidden = tape.hidden[k][depth - 1]
-                kept = _scratch(*hidden.shape, hidden.dtype, 2)[: len(rows)]
+                kept = scratch(*hidden.shape, hidden.dtype, 2)[: len(rows)]
                 torch.index_select(hidden, 0, rows, out=kept)
                 gradient = self._gradient_below(depth, k, kept, gradient, room[depth - 1][: len(rows)])
             total.index_add_(0, rows, torch.mm(gradient, self._transposed[0][k][:, columns]))
@@ -198,7 +214,7 @@ class MLP:
     def _room_below(self, rows: int) -> list[Tensor]:
         """Room for one member's hidden layers, in which no two that are neighbours share memory."""
         return [
-            _scratch(rows, size, self.theta.dtype, depth % 2) for depth, size in enumerate(self.sizes[1:-1])
+            scratch(rows, size, self.hidden_dtype, depth % 2) for depth, size in enumerate(self.sizes[1:-1])
         ]
 
     def _set_gradient(self, depth: int, k: int, x: Tensor, gradient: Tensor) -> None:
@@ -210,10 +226,7 @@ class MLP:
     def _gradient_below(self, depth: int, k: int, hidden: Tensor, gradient: Tensor, out: Tensor) -> Tensor:
         """From the gradient of a layer's output to that of the layer below before its activation."""
         torch.mm(gradient, self._transposed[depth][k], out=out)
-        if self.activation == "relu":
-            _threshold_backward(out, hidden, 0.0, grad_input=out)
-        else:
-            _elu_backward(out, 1.0, 1.0, 1.0, True, hidden, grad_input=out)
+        self._activation_backward_(out, hidden)
         return out
 
     def state_dict(self) -> dict[str, Tensor]:

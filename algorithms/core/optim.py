@@ -6,6 +6,7 @@ import math
 
 import torch
 from torch import Tensor
+from torch.autograd.graph import increment_version
 
 NOISE_DAMPING = 1e-4  # keeps the noise finite on parameters that get no gradient (dead units)
 _ONE = torch.ones(())  # a Python number would be made into a tensor at each step
@@ -42,6 +43,7 @@ class Adam:
             amsgrad=False,
             maximize=False,
         )
+        increment_version(self.theta)  # who keeps a copy of the parameters sees that they have changed
 
     def state_dict(self) -> dict[str, Tensor]:
         return {"mean": self.mean, "square": self.square, "count": self.count}

@@ -12,14 +12,16 @@ written out (see networks.py): a function that must be differentiated returns it
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from algorithms.core.bfloat16 import Bfloat16MLP, bfloat16_works
 from algorithms.core.checkpoint import GrowingLog
+from algorithms.core.config import ConfigError
 from algorithms.core.loop import Transition
 from algorithms.core.networks import MLP, LogStd, Pullback, Tape, squashed_gaussian
 from algorithms.core.optim import Adam
@@ -97,10 +99,7 @@ class SoftActorCritic:
         self.log_std = LogStd(config["log_std"], float(config["log_std_min"]), float(config["log_std_max"]))
         if self.log_std.kind not in ("clamp", "tanh"):
             raise ValueError(f"log_std must be clamp or tanh, not {self.log_std.kind!r}")
-        self.actor = MLP(
-            [self.observation_dim, *config["actor_hidden"], 2 * self.action_dim],
-            generator=self.init_generator,
-        )
+        self.actor = self.network([self.observation_dim, *config["actor_hidden"], 2 * self.action_dim])
         self.log_alpha = torch.tensor([math.log(config["initial_alpha"])])
         self.actor_optimizer = Adam(self.actor.theta, config["actor_lr"])
         self.alpha_optimizer = Adam(self.log_alpha, config["alpha_lr"])
@@ -113,6 +112,18 @@ class SoftActorCritic:
             "replay": self.replay,
         }
         self.build()
+
+    def network(self, sizes: Sequence[int], *, members: int = 1, activation: str = "relu") -> MLP:
+        """A new perceptron, in the precision that the config asks for."""
+        precision = self.config["precision"]
+        if precision not in ("float32", "bfloat16"):
+            raise ConfigError(f"precision must be float32 or bfloat16, not {precision!r}")
+        if precision == "bfloat16" and not bfloat16_works():
+            raise ConfigError(
+                "precision: bfloat16 does not work on this machine (its products fail); use float32"
+            )
+        kind = Bfloat16MLP if precision == "bfloat16" else MLP
+        return kind(sizes, members=members, activation=activation, generator=self.init_generator)
 
     # --- what an agent states ---------------------------------------------------------------------------
 
@@ -256,7 +267,7 @@ class TwinCritic(SoftActorCritic):
             *self.config["critic_hidden"],
             1 + self.extra_outputs,
         ]
-        self.critic = MLP(sizes, members=2, generator=self.init_generator)
+        self.critic = self.network(sizes, members=2)
         self.critic_target = self.critic.copy()
         self.critic_optimizer = Adam(self.critic.theta, self.config["critic_lr"])
         self.parts |= {

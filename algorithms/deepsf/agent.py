@@ -34,15 +34,13 @@ class DeepSuccessorFeatures(Spede):
     def make_model(self) -> MLP:
         """(s, a) -> (psi(s, a), r(s, a)): the trunk of SPEDE's f with as many outputs as SPEDE has features."""
         inputs = self.observation_dim + self.action_dim
-        return MLP(
-            [inputs, *self.config["model_hidden"], self.config["features"] + 1], generator=self.init_generator
-        )
+        return self.network([inputs, *self.config["model_hidden"], self.config["features"] + 1])
 
     def build_features(self) -> None:
         d, m, hidden = self.observation_dim, self.config["features"], self.config["model_hidden"]
-        self.encoder = MLP([d, *hidden, m], generator=self.init_generator)
+        self.encoder = self.network([d, *hidden, m])
         # from e(s) to the reward and to the state, in one network of two linear parts
-        self.decoder = MLP([m, 1 + d], generator=self.init_generator)
+        self.decoder = self.network([m, 1 + d])
         self.encoder_optimizer = Adam(self.encoder.theta, self.config["model_lr"])
         self.decoder_optimizer = Adam(self.decoder.theta, self.config["model_lr"])
         self.parts |= {

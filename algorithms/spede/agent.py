@@ -178,7 +178,7 @@ class Spede(SoftActorCritic):
     def make_model(self) -> MLP:
         """(s, a) -> (f(s, a) - s, r(s, a))"""
         d = self.observation_dim
-        return MLP([d + self.action_dim, *self.config["model_hidden"], d + 1], generator=self.init_generator)
+        return self.network([d + self.action_dim, *self.config["model_hidden"], d + 1])
 
     def build_features(self) -> None:
         self.phi = SpectralMap(

@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 
 from algorithms.core.loop import interact
-from algorithms.core.networks import MLP
 from algorithms.core.optim import Adam
 from algorithms.core.replay import Batch
 from algorithms.core.run import Run
@@ -28,7 +27,7 @@ class SpedeMlp(Spede):
 
     def build_heads(self, dim: int) -> None:
         sizes = [dim, *self.config["head_hidden"], 1]
-        self.heads = MLP(sizes, members=2, activation="elu", generator=self.init_generator)
+        self.heads = self.network(sizes, members=2, activation="elu")
         self.target_heads = self.heads.copy()
         self.head_optimizer = Adam(self.heads.theta, self.config["critic_lr"])
         self.parts |= {
