@@ -10,8 +10,8 @@ parity   (only when asked for) do our SAC and Stable-Baselines3's reach the same
 
 Every figure is of the whole loop: environment, acting, replay, update, checks. The contestants take turns in short
 blocks, so that a busy machine slows all of them alike; medians of the blocks. CPU time is the fairer measure on a
-shared machine, wall time is what one waits for. bfloat16 (`precision: bfloat16`) is measured beside the default where the
-processor has it; all rates are shares of the float32 product's.
+shared machine, wall time is what one waits for. `precision: bfloat16` is measured beside the default where the machine
+has it; all rates are shares of the float32 product's.
 """
 
 from __future__ import annotations
