@@ -108,18 +108,28 @@ class DeepSuccessorFeatures(Spede):
 
         return [value for value, _ in pairs], pullback
 
-    def _of_member(
-        self, k: int, observation: Tensor, action: Tensor
-    ) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        model = self.momentum_models[k]
-        out, tape = model.forward(observation, action)
-        psi, reward = out[0, :, :-1], out[0, :, -1:]
+    def feature_values(self, observation: Tensor, action: Tensor) -> list[Tensor]:
+        members = [(self.member + i) % len(self.models) for i in (0, 1)]
+        return [
+            self._member_features(self.momentum_models[k](observation, action)[0], observation, action)
+            for k in members
+        ]
+
+    def _member_features(self, out: Tensor, observation: Tensor, action: Tensor) -> Tensor:
+        """[psi(s, a), r(s, a), 1] from a member's output."""
+        psi, reward = out[:, :-1], out[:, -1:]
         parts = [psi]
         if self.reward_feature == "learned":
             parts.append(reward)
         elif self.reward_feature == "oracle":
             parts.append(self.known_reward(observation, action).unsqueeze(1))
-        value = torch.cat([*parts, torch.ones_like(reward)], 1)
+        return torch.cat([*parts, torch.ones_like(reward)], 1)
+
+    def _of_member(
+        self, k: int, observation: Tensor, action: Tensor
+    ) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        model = self.momentum_models[k]
+        out, tape = model.forward(observation, action)
 
         def pullback(d_value: Tensor) -> Tensor:
             d_out = d_value[:, : out.shape[2]].clone()
@@ -131,7 +141,7 @@ class DeepSuccessorFeatures(Spede):
                 d_action += self.known_reward_gradient(observation, action, d_value[:, -2])
             return d_action
 
-        return value, pullback
+        return self._member_features(out[0], observation, action), pullback
 
 
 def train(run: Run) -> None:

@@ -234,12 +234,7 @@ class Spede(SoftActorCritic):
         d = self.observation_dim
         model = self.momentum_models[self.member]
         out, tape = model.forward(observation, action)
-        extra: list[Tensor] = []
-        if self.reward_feature == "learned":
-            extra.append(out[0, :, d])
-        elif self.reward_feature == "oracle":
-            extra.append(self.known_reward(observation, action))
-        values, phases = self.phi.value(observation + out[0, :, :d], *extra)
+        values, phases = self._features_of(out[0], observation, action)
 
         def pullback(d_values: Sequence[RowGradient]) -> Tensor:
             d_out = torch.zeros_like(out)
@@ -254,6 +249,23 @@ class Spede(SoftActorCritic):
             return d_action
 
         return values, pullback
+
+    def feature_values(self, observation: Tensor, action: Tensor) -> list[Tensor]:
+        """The features alone: a large batch leaves no activations behind."""
+        out = self.momentum_models[self.member](observation, action)[0]
+        return self._features_of(out, observation, action)[0]
+
+    def _features_of(
+        self, out: Tensor, observation: Tensor, action: Tensor
+    ) -> tuple[list[Tensor], list[Tensor]]:
+        """The features and their phases, from the model's output."""
+        d = self.observation_dim
+        extra: list[Tensor] = []
+        if self.reward_feature == "learned":
+            extra.append(out[:, d])
+        elif self.reward_feature == "oracle":
+            extra.append(self.known_reward(observation, action))
+        return self.phi.value(observation + out[:, :d], *extra)
 
     def known_reward(self, observation: Tensor, action: Tensor) -> Tensor:
         """r(s, a) of the task itself, which the paper assumes known."""
@@ -284,8 +296,8 @@ class Spede(SoftActorCritic):
         config = self.config
         batch = self.sample(config["head_batch"])
         action, log_prob, _ = self.sample_action(self.actor(batch.next_observation)[0])
-        next_phi, _ = self.features(batch.next_observation, action)
-        phi, _ = self.features(batch.observation, batch.action)
+        next_phi = self.feature_values(batch.next_observation, action)
+        phi = self.feature_values(batch.observation, batch.action)
         self.largest_reward = max(self.largest_reward, float(batch.reward.abs().max()))
         w, error = fitted_q_iteration(
             self.linear_heads.w,

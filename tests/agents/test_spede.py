@@ -129,6 +129,17 @@ def test_the_twins_have_draws_of_their_own() -> None:
     assert torch.equal(one[:, -2:], other[:, -2:])  # the reward and the constant
 
 
+@pytest.mark.parametrize("kind", ["none", "learned", "oracle"])
+@pytest.mark.parametrize("algorithm", ["spede", "spede_mlp", "deepsf"])
+def test_features_without_a_tape_are_the_same(algorithm: str, kind: str) -> None:
+    agent = make_agent(algorithm, reward_feature=kind)
+    assert isinstance(agent, Spede)
+    batch = batch_of(agent)
+    with_tape, _ = agent.features(batch.observation, batch.action)
+    for one, other in zip(with_tape, agent.feature_values(batch.observation, batch.action), strict=True):
+        assert torch.equal(one, other)
+
+
 def test_only_the_models_learn_from_the_dynamics() -> None:
     agent = spede(model_updates=5)
     before = snapshot(agent)
