@@ -8,6 +8,7 @@ the short lines to the right of a panel are the paper's final values.
 from __future__ import annotations
 
 import math
+import textwrap
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -80,6 +81,7 @@ def _draw_task(
     axes: Axes, study: Study, frame: pd.DataFrame, task: str, labels: list[str], looks: dict[str, Style]
 ) -> None:
     present = [label for label in labels if (frame["label"] == label).any()]
+    end = int(frame["step"].max()) if present else study.steps
     if present:
         sns.lineplot(
             data=frame,
@@ -101,25 +103,27 @@ def _draw_task(
             line = frame[frame["label"] == label]
             low, high = line["mean"] - line["std"], line["mean"] + line["std"]
             axes.fill_between(line["step"], low, high, color=looks[label].colour, alpha=0.15, linewidth=0)
-            if line["step"].iloc[-1] < study.steps:
+            if line["step"].iloc[-1] < end:
                 # A smaller budget (planners that learn nothing): its last value as a level to compare with.
                 level = line["mean"].iloc[-1]
-                ends = (line["step"].iloc[-1], study.steps)
+                ends = (line["step"].iloc[-1], end)
                 axes.plot(ends, (level, level), color=looks[label].colour, linewidth=0.6)
     else:
         axes.text(
             0.5, 0.5, "no finished run", transform=axes.transAxes, ha="center", va="center", color="0.4"
         )
-    _paper_lines(axes, study, task, labels, looks)
+    _paper_lines(axes, study, task, labels, looks, end)
     axes.set_title(study.paper_name(task))
-    axes.set_xlim(0, study.steps * (1 + GUTTER))
+    axes.set_xlim(0, end * (1 + GUTTER))
     axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
     axes.xaxis.set_major_formatter(FuncFormatter(_thousands))
     axes.set(xlabel="", ylabel="")
 
 
-def _paper_lines(axes: Axes, study: Study, task: str, labels: list[str], looks: dict[str, Style]) -> None:
-    ends = (study.steps, study.steps * (1 + GUTTER))
+def _paper_lines(
+    axes: Axes, study: Study, task: str, labels: list[str], looks: dict[str, Style], end: int
+) -> None:
+    ends = (end, end * (1 + GUTTER))
     axes.axvspan(*ends, color="0.92", linewidth=0, zorder=0)
     for label in labels:
         paper, _ = paper_figure("main_table1", task, study.title(label))
@@ -143,18 +147,20 @@ def _legend(figure: Figure, study: Study, texts: dict[str, str], looks: dict[str
     entry = 0.6 + 0.085 * max((len(text) for text in texts.values()), default=1)  # inches
     columns = max(1, min(len(texts), int(width / entry)))
     lines = math.ceil(len(texts) / columns)
-    bottom = (0.28 + 0.2 * lines) / height
-    note = (
+    note = textwrap.fill(
         f"mean ± std over seeds, smoothed over {study.window:,} steps; "
-        f"{METRIC_TITLES[study.metric]}; grey margin: the paper's final values"
+        f"{METRIC_TITLES[study.metric]}; grey margin: the paper's final values",
+        int(width / 0.055),  # inches for a letter
     )
+    note_height = 0.12 * note.count("\n")
+    bottom = (0.28 + note_height + 0.2 * lines) / height
     figure.legend(
         handles,
         list(texts.values()),
         loc="lower center",
         ncol=columns,
         frameon=False,
-        bbox_to_anchor=(0.5, 0.16 / height),
+        bbox_to_anchor=(0.5, (0.16 + note_height) / height),
     )
     figure.text(0.5, 0.06 / height, note, ha="center", va="bottom", fontsize=7, color="0.35")
     figure.tight_layout(rect=(0, bottom, 1, 1))
