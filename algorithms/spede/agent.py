@@ -86,7 +86,7 @@ def fitted_q_iteration(
     *,
     ridge: float,
     sweeps: int,
-    bound: float,
+    bounds: tuple[float, float],
 ) -> tuple[Tensor, Tensor]:
     """Twin linear Q-functions <w_i, phi_i> towards the solution of the Bellman equation; also their last error.
 
@@ -95,7 +95,7 @@ def fitted_q_iteration(
 
     A sweep costs no more than a few products of a matrix with a vector, so that values spread over the whole
     horizon in one call and not by one step per turn of a target network. Off the policy's distribution a sweep
-    may expand; values are kept within `bound`, which none can exceed, so that it cannot run away.
+    may expand, and its errors add up over the horizon; values are kept within `bounds`, which no return can leave.
     """
     factors = []
     for features in phi:
@@ -104,7 +104,7 @@ def fitted_q_iteration(
         factors.append(torch.linalg.cholesky(gram))
     for _ in range(sweeps):
         value = torch.minimum(torch.mv(next_phi[0], w[0]), torch.mv(next_phi[1], w[1]))
-        value.sub_(entropy_cost).clamp_(-bound, bound)
+        value.sub_(entropy_cost).clamp_(*bounds)
         target = torch.addcmul(reward, discount, value)
         moments = [torch.mv(features.t(), target).double().div_(len(target)) for features in phi]
         w = torch.stack(
@@ -156,7 +156,7 @@ class Spede(SoftActorCritic):
             raise ValueError(f"reward_feature must be none, learned or oracle, not {self.reward_feature!r}")
         self.sigma = config["sigma"] * math.sqrt(d)  # in units of standardised states
         self.member = self.turn = 0
-        self.largest_reward = 0.0
+        self.reward_range: tuple[float, float] = (math.inf, -math.inf)
         self.models = [self.make_model() for _ in range(config["ensemble"])]
         self.momentum_models = [model.copy() for model in self.models]
         self.samplers = [
@@ -298,7 +298,7 @@ class Spede(SoftActorCritic):
         action, log_prob, _ = self.sample_action(self.actor(batch.next_observation)[0])
         next_phi = self.feature_values(batch.next_observation, action)
         phi = self.feature_values(batch.observation, batch.action)
-        self.largest_reward = max(self.largest_reward, float(batch.reward.abs().max()))
+        low, high = self.widen_reward_range(batch)
         w, error = fitted_q_iteration(
             self.linear_heads.w,
             phi,
@@ -308,12 +308,19 @@ class Spede(SoftActorCritic):
             log_prob.mul_(self.log_alpha.exp()),
             ridge=config["head_ridge"],
             sweeps=config["head_sweeps"],
-            bound=self.largest_reward / (1.0 - self.gamma),
+            bounds=(low / (1.0 - self.gamma), high / (1.0 - self.gamma)),
         )
         # as far as heads that follow at rate tau would come in the updates between two solutions
         turns = config["head_every"] / config["target_every"]
         self.linear_heads.w.lerp_(w, 1.0 - (1.0 - config["tau"]) ** turns)
         return {"critic_loss": error.square().mean()}
+
+    def widen_reward_range(self, batch: Batch) -> tuple[float, float]:
+        """The least and the greatest reward so far. After a fall all rewards are zero."""
+        low, high = self.reward_range
+        rewards = batch.reward if bool(batch.continues.all()) else pad(batch.reward, (0, 1))
+        self.reward_range = (min(low, float(rewards.min())), max(high, float(rewards.max())))
+        return self.reward_range
 
     def actor_q(self, observation: Tensor, action: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
         phi, phi_pullback = self.features(observation, action)
@@ -323,12 +330,14 @@ class Spede(SoftActorCritic):
     # --- checkpoints ------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        own = {"member": self.member, "turn": self.turn, "largest_reward": self.largest_reward}
+        own = {"member": self.member, "turn": self.turn, "reward_range": self.reward_range}
         return {**super().state_dict(), **own}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         super().load_state_dict(state)
-        self.member, self.turn, self.largest_reward = state["member"], state["turn"], state["largest_reward"]
+        self.member, self.turn = state["member"], state["turn"]
+        low, high = state["reward_range"]
+        self.reward_range = (low, high)
 
 
 def _reward_gradient(d_values: Sequence[RowGradient], size: int) -> Tensor:

@@ -246,7 +246,7 @@ def test_a_sweep_is_the_ridge_regression_on_the_bellman_target() -> None:
     entropy_cost = torch.rand(64, generator=generator)
     discount = 0.9 * (torch.rand(64, generator=generator) < 0.8)
     solved, error = fitted_q_iteration(
-        w, phi, next_phi, reward, discount, entropy_cost, ridge=0.1, sweeps=1, bound=1e9
+        w, phi, next_phi, reward, discount, entropy_cost, ridge=0.1, sweeps=1, bounds=(-1e9, 1e9)
     )
     value = torch.stack([next_phi[i] @ w[i] for i in (0, 1)]).amin(0) - entropy_cost
     target = reward + discount * value
@@ -268,7 +268,7 @@ def test_sweeps_find_the_fixed_point_of_the_bellman_equation() -> None:
     phi, following = torch.eye(5)[start], successor[start]
     w, error = fitted_q_iteration(
         torch.zeros(2, 5), twin(phi), twin(following), reward[start], torch.full((64,), gamma), torch.zeros(64),
-        ridge=1e-9, sweeps=150, bound=100.0,
+        ridge=1e-9, sweeps=150, bounds=(-100.0, 100.0),
     )  # fmt: skip
     torch.testing.assert_close(w, exact.expand(2, 5), atol=1e-3, rtol=1e-3)
     assert error.abs().max() < 1e-3
@@ -281,15 +281,42 @@ def test_sweeps_that_expand_stay_within_the_bound() -> None:
     for _ in range(20):
         w, _ = fitted_q_iteration(
             w, twin(phi), twin(following), torch.zeros(16), torch.full((16,), 0.99), torch.zeros(16),
-            ridge=1e-6, sweeps=10, bound=100.0,
+            ridge=1e-6, sweeps=10, bounds=(-100.0, 100.0),
         )  # fmt: skip
     assert w.abs().max() <= 100.0
+
+
+def test_values_stay_between_the_least_and_the_greatest_return() -> None:
+    """An expanding fit of rewards that are never positive: an unbounded one would promise what cannot be had."""
+    phi, following = torch.ones(16, 1), torch.full((16, 1), -2.0)
+    w = torch.full((2, 1), -1.0)
+    for _ in range(20):
+        w, _ = fitted_q_iteration(
+            w, twin(phi), twin(following), torch.full((16,), -1.0), torch.full((16,), 0.99), torch.zeros(16),
+            ridge=1e-9, sweeps=1, bounds=(-100.0, 0.0),
+        )  # fmt: skip
+        assert w.min() >= -100.1
+        assert w.max() <= -0.9
+
+
+@pytest.mark.parametrize(("falls", "expected"), [(False, (-3.0, -1.0)), (True, (-3.0, 0.0))])
+def test_the_range_of_rewards_has_zero_in_it_once_something_falls(
+    falls: bool, expected: tuple[float, float]
+) -> None:
+    agent = spede()
+    batch = batch_of(agent)
+    rewards, continues = torch.linspace(-3.0, -1.0, 32), torch.ones(32)
+    continues[5] = 0.0 if falls else 1.0
+    assert agent.widen_reward_range(batch._replace(reward=rewards, continues=continues)) == expected
+    narrow = batch._replace(reward=torch.full((32,), -2.0), continues=torch.ones(32))
+    assert agent.widen_reward_range(narrow) == expected  # what was seen stays
+    assert agent.state_dict()["reward_range"] == expected
 
 
 def test_twins_take_the_smaller_value_of_the_next_state() -> None:
     phi = torch.eye(2)
     w, _ = fitted_q_iteration(
         torch.tensor([[1.0, 5.0], [3.0, 2.0]]), twin(phi), twin(phi), torch.zeros(2), torch.ones(2), torch.zeros(2),
-        ridge=0.0, sweeps=1, bound=1e9,
+        ridge=0.0, sweeps=1, bounds=(-1e9, 1e9),
     )  # fmt: skip
     torch.testing.assert_close(w, torch.tensor([[1.0, 2.0], [1.0, 2.0]]))
