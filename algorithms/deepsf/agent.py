@@ -97,7 +97,7 @@ class DeepSuccessorFeatures(Spede):
     ) -> tuple[list[Tensor], Callable[[Sequence[RowGradient]], Tensor]]:
         """[psi(s, a), r(s, a), 1] from the momentum copies of the drawn member and of the next, one for each twin, and
         the pullback to the action."""
-        pairs = [self._of_member((self.member + i) % len(self.models), observation, action) for i in (0, 1)]
+        pairs = [self._of_member(k, observation, action) for k in self._members_of_the_twins()]
 
         def pullback(d_values: Sequence[RowGradient]) -> Tensor:
             d_action = torch.zeros_like(action)
@@ -109,11 +109,14 @@ class DeepSuccessorFeatures(Spede):
         return [value for value, _ in pairs], pullback
 
     def feature_values(self, observation: Tensor, action: Tensor) -> list[Tensor]:
-        members = [(self.member + i) % len(self.models) for i in (0, 1)]
         return [
             self._member_features(self.momentum_models[k](observation, action)[0], observation, action)
-            for k in members
+            for k in self._members_of_the_twins()
         ]
+
+    def _members_of_the_twins(self) -> list[int]:
+        """The drawn member and the next one."""
+        return [(self.member + i) % len(self.models) for i in (0, 1)]
 
     def _member_features(self, out: Tensor, observation: Tensor, action: Tensor) -> Tensor:
         """[psi(s, a), r(s, a), 1] from a member's output."""

@@ -95,7 +95,8 @@ def fitted_q_iteration(
 
     A sweep costs no more than a few products of a matrix with a vector, so that values spread over the whole
     horizon in one call and not by one step per turn of a target network. Off the policy's distribution a sweep
-    may expand, and its errors add up over the horizon; values are kept within `bounds`, which no return can leave.
+    may expand, and its errors add up over the horizon; values are kept within `bounds`, those of a return
+    (an entropy bonus beyond them is cut off).
     """
     factors = []
     for features in phi:
