@@ -9,7 +9,7 @@ tensor, so that an optimiser step or a momentum update is one kernel call. The t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -43,8 +43,13 @@ class Tape(NamedTuple):
         return slice(start, start + self.widths[which])
 
 
+BLOCK_OF_ROWS = (
+    1024  # a large batch goes in such parts, which stay in the processor's cache from one step to the next
+)
+
+
 @cache
-def scratch(rows: int, columns: int, dtype: torch.dtype, slot: int) -> Tensor:
+def scratch(rows: int, columns: int, dtype: torch.dtype, slot: Hashable) -> Tensor:
     """Room for what is soon forgotten, the same for all networks: it stays in the processor's cache.
 
     (And memory of this size, if it is asked for anew each time, comes as fresh pages, which cost more than a product.)
@@ -118,8 +123,11 @@ class MLP:
     def __call__(self, *inputs: Tensor) -> Tensor:
         """The value alone; tapes stay valid."""
         x = _side_by_side(inputs)
-        hidden = self._room_below(x.shape[-2])
-        return self._value(x, [hidden] * self.members)
+        parts = [self._value_alone(part) for part in x.split(BLOCK_OF_ROWS, -2)]
+        return parts[0] if len(parts) == 1 else torch.cat(parts, 1)
+
+    def _value_alone(self, x: Tensor) -> Tensor:
+        return self._value(x, [self._room_below(x.shape[-2])] * self.members)
 
     def forward(self, *inputs: Tensor) -> tuple[Tensor, Tape]:
         x = _side_by_side(inputs)

@@ -19,7 +19,7 @@ GOES_ON, TRUNCATED, TERMINATED, LAST_OBSERVATION = 0.0, 0.25, 1.0, -1.0
 
 
 class Batch(NamedTuple):
-    """A minibatch. `state_action` is [s, a] in one piece, `states` is s above s': views, not copies."""
+    """A minibatch. `state_action` is [s, a] in one piece, `states` is s above s'."""
 
     observation: Tensor
     action: Tensor
@@ -28,6 +28,21 @@ class Batch(NamedTuple):
     next_observation: Tensor
     state_action: Tensor
     states: Tensor
+
+    def share(self, i: int, count: int) -> Batch:
+        """The i-th of `count` parts of the same size."""
+        size = len(self.reward) // count
+        rows = slice(i * size, (i + 1) * size)
+        observation, following = self.observation[rows], self.next_observation[rows]
+        return Batch(
+            observation,
+            self.action[rows],
+            self.reward[rows],
+            self.continues[rows],
+            following,
+            self.state_action[rows],
+            torch.cat((observation, following)),
+        )
 
 
 class Replay:

@@ -29,8 +29,6 @@ from algorithms.spede.agent import RowGradient, Spede
 class DeepSuccessorFeatures(Spede):
     """A linear critic on successor features."""
 
-    encoded: Tensor  # e(s) of the batch at hand
-
     def make_model(self) -> MLP:
         """(s, a) -> (psi(s, a), r(s, a)): the trunk of SPEDE's f with as many outputs as SPEDE has features."""
         inputs = self.observation_dim + self.action_dim
@@ -68,14 +66,13 @@ class DeepSuccessorFeatures(Spede):
         self.encoder.backward(encoder_tape, d_encoded.unsqueeze(0), parameters=True)
         self.decoder_optimizer.step(self.decoder.grad)
         self.encoder_optimizer.step(self.encoder.grad)
-        self.encoded = encoded[0]
         return metrics
 
     def successor_target(self, k: int, batch: Batch) -> Tensor:
         """(1 - gamma) e(s) + gamma (1 - d) psi_k(s', a'), a' ~ pi, with psi_k from the momentum copy."""
         next_action, _, _ = self.sample_action(self.actor(batch.next_observation)[0])
         following = self.momentum_models[k](batch.next_observation, next_action)[0, :, :-1]
-        now = self.encoded * (1.0 - self.gamma)
+        now = self.encoder(batch.observation)[0].mul_(1.0 - self.gamma)
         return now.addcmul_(batch.continues.unsqueeze(1), following, value=self.gamma)
 
     def model_step(self, k: int, batch: Batch) -> Metrics:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -24,7 +25,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from algorithms.core.loop import interact
-from algorithms.core.networks import MLP
+from algorithms.core.networks import BLOCK_OF_ROWS, MLP, scratch
 from algorithms.core.optim import Langevin
 from algorithms.core.replay import Batch
 from algorithms.core.run import Run
@@ -39,32 +40,53 @@ class SpectralMap:
     """phi as a function of f: fixed draws of omega and b."""
 
     def __init__(
-        self, dim: int, features: int, sigma: float, *, draws: int, generator: torch.Generator
+        self, dim: int, features: int, sigma: float, *, draws: int, generator: torch.Generator, extra: int = 0
     ) -> None:
-        self.omega = torch.randn(draws, dim, features, generator=generator) / sigma
-        self.b = torch.rand(draws, features, generator=generator) * (2.0 * math.pi)
+        # with room for the extra columns and the constant from the start: the cosine of a part of a matrix is
+        # several times slower
+        width = features + extra + 1
+        self._omega, self._b = torch.zeros(draws, dim, width), torch.zeros(draws, width)
+        self.omega, self.b = self._omega[:, :, :features], self._b[:, :features]
+        self.omega.copy_(torch.randn(draws, dim, features, generator=generator) / sigma)
+        self.b.copy_(torch.rand(draws, features, generator=generator) * (2.0 * math.pi))
 
     def value(self, f: Tensor, *extra: Tensor) -> tuple[list[Tensor], list[Tensor]]:
         """[phi(f), extra, 1], [B, m + ...], and the phases omega^T f + b, for each draw."""
-        m, room = self.b.shape[1], len(extra) + 1
-        values, phases = [], []
-        for omega, b in zip(self.omega, self.b, strict=True):
-            # with room for the extra columns from the start: the cosine of a part of a matrix is several times slower
-            phase = torch.addmm(pad(b, (0, room)), f, pad(omega, (0, room)))
-            value = torch.cos(phase).mul_(SQRT_2)
+        phases, values = ([f.new_empty(len(f), b.numel()) for b in self._b] for _ in range(2))
+        self._cosines(self._phases(f, phases), extra, values)
+        return values, phases
+
+    def value_alone(self, f: Tensor, *extra: Tensor) -> list[Tensor]:
+        """The same for large batches: without the phases, in memory that the next call uses again."""
+        values = [scratch(len(f), b.numel(), b.dtype, ("features", draw)) for draw, b in enumerate(self._b)]
+        for start in range(0, len(f), BLOCK_OF_ROWS):
+            rows = slice(start, start + BLOCK_OF_ROWS)
+            into = [value[rows] for value in values]
+            self._cosines(self._phases(f[rows], into), [x[rows] for x in extra], into)
+        return values
+
+    def _phases(self, f: Tensor, rooms: Sequence[Tensor]) -> list[Tensor]:
+        return [
+            torch.addmm(b, f, omega, out=room)
+            for omega, b, room in zip(self._omega, self._b, rooms, strict=True)
+        ]
+
+    def _cosines(self, phases: Sequence[Tensor], extra: Sequence[Tensor], rooms: Sequence[Tensor]) -> None:
+        m = self.b.shape[1]
+        for phase, value in zip(phases, rooms, strict=True):
+            torch.cos(phase, out=value).mul_(SQRT_2)
             for column, x in enumerate(extra, start=m):
                 value[:, column] = x
             value[:, -1] = 1.0
-            values.append(value)
-            phases.append(phase)
-        return values, phases
 
     def pullback(self, phases: Sequence[Tensor], d_values: Sequence[RowGradient]) -> Tensor:
         """dL/dvalue -> dL/df."""
-        m = self.b.shape[1]
         d_f = phases[0].new_zeros(phases[0].shape[0], self.omega.shape[1])
-        for omega, phase, (rows, d_value) in zip(self.omega, phases, d_values, strict=True):
-            slope = phase.index_select(0, rows).sin_().mul_(d_value)[:, :m]
+        for omega, phase, (rows, d_value) in zip(self._omega, phases, d_values, strict=True):
+            slope = torch.index_select(
+                phase, 0, rows, out=scratch(*phase.shape, phase.dtype, "slope")[: len(rows)]
+            )
+            slope.sin_().mul_(d_value)  # omega is zero in the columns that are not phi's
             d_f.index_add_(0, rows, torch.mm(slope, omega.t()), alpha=-SQRT_2)
         return d_f
 
@@ -74,6 +96,16 @@ class SpectralMap:
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         self.omega.copy_(state["omega"])
         self.b.copy_(state["b"])
+
+
+def gram_matrix(features: Tensor, blocks: int = 4) -> Tensor:
+    """features^T features, of which only the upper triangle, block by block, is computed: the rest is as it comes."""
+    width = features.shape[1]
+    edges = [width * i // blocks for i in range(blocks + 1)]
+    gram = features.new_empty(width, width)
+    for start, stop in pairwise(edges):
+        torch.mm(features[:, start:stop].t(), features[:, start:], out=gram[start:stop, start:])
+    return gram
 
 
 def fitted_q_iteration(
@@ -100,9 +132,9 @@ def fitted_q_iteration(
     """
     factors = []
     for features in phi:
-        gram = torch.mm(features.t(), features).double().div_(len(features))
+        gram = gram_matrix(features).double().div_(len(features))
         gram.diagonal().add_(ridge)
-        factors.append(torch.linalg.cholesky(gram))
+        factors.append(torch.linalg.cholesky(gram, upper=True))
     for _ in range(sweeps):
         value = torch.minimum(torch.mv(next_phi[0], w[0]), torch.mv(next_phi[1], w[1]))
         value.sub_(entropy_cost).clamp_(*bounds)
@@ -110,7 +142,7 @@ def fitted_q_iteration(
         moments = [torch.mv(features.t(), target).double().div_(len(target)) for features in phi]
         w = torch.stack(
             [
-                torch.cholesky_solve(moment.unsqueeze(1), factor).squeeze(1).float()
+                torch.cholesky_solve(moment.unsqueeze(1), factor, upper=True).squeeze(1).float()
                 for moment, factor in zip(moments, factors, strict=True)
             ]
         )
@@ -188,6 +220,7 @@ class Spede(SoftActorCritic):
             self.sigma,
             draws=self.draws,
             generator=self.init_generator,
+            extra=int(self.reward_feature != "none"),
         )
         self.parts["phi"] = self.phi
 
@@ -200,14 +233,14 @@ class Spede(SoftActorCritic):
         self.member = int(torch.randint(len(self.models), (1,), generator=self.model_generator))
 
     def learn_representation(self, batch: Batch) -> Metrics:
-        """`model_updates` Langevin and momentum steps, by the members in turn, each on a batch of its own."""
+        """Langevin and momentum steps of `model_updates` members, in turn, among whom the batch is shared out."""
         members, count = len(self.models), self.config["model_updates"]
         # a member that learns in every n-th update follows as fast, per update, as one that learns in each
         tau = 1.0 - self.config["momentum"] ** (members / count)
         metrics: Metrics = {}
         for i in range(count):
             k = self.turn % members
-            metrics = self.model_step(k, batch if i == 0 else self.sample(self.config["batch_size"]))
+            metrics = self.model_step(k, batch.share(i, count))
             self.momentum_models[k].theta.lerp_(self.models[k].theta, tau)
             self.turn += 1
         return metrics
@@ -235,7 +268,7 @@ class Spede(SoftActorCritic):
         d = self.observation_dim
         model = self.momentum_models[self.member]
         out, tape = model.forward(observation, action)
-        values, phases = self._features_of(out[0], observation, action)
+        values, phases = self.phi.value(*self._spectral_inputs(out[0], observation, action))
 
         def pullback(d_values: Sequence[RowGradient]) -> Tensor:
             d_out = torch.zeros_like(out)
@@ -254,19 +287,17 @@ class Spede(SoftActorCritic):
     def feature_values(self, observation: Tensor, action: Tensor) -> list[Tensor]:
         """The features alone: a large batch leaves no activations behind."""
         out = self.momentum_models[self.member](observation, action)[0]
-        return self._features_of(out, observation, action)[0]
+        return self.phi.value_alone(*self._spectral_inputs(out, observation, action))
 
-    def _features_of(
-        self, out: Tensor, observation: Tensor, action: Tensor
-    ) -> tuple[list[Tensor], list[Tensor]]:
-        """The features and their phases, from the model's output."""
+    def _spectral_inputs(self, out: Tensor, observation: Tensor, action: Tensor) -> list[Tensor]:
+        """f(s, a) and, if it is a feature, r(s, a), from the model's output."""
         d = self.observation_dim
-        extra: list[Tensor] = []
+        inputs = [observation + out[:, :d]]
         if self.reward_feature == "learned":
-            extra.append(out[:, d])
+            inputs.append(out[:, d])
         elif self.reward_feature == "oracle":
-            extra.append(self.known_reward(observation, action))
-        return self.phi.value(observation + out[:, :d], *extra)
+            inputs.append(self.known_reward(observation, action))
+        return inputs
 
     def known_reward(self, observation: Tensor, action: Tensor) -> Tensor:
         """r(s, a) of the task itself, which the paper assumes known."""
@@ -297,8 +328,8 @@ class Spede(SoftActorCritic):
         config = self.config
         batch = self.sample(config["head_batch"])
         action, log_prob, _ = self.sample_action(self.actor(batch.next_observation)[0])
-        next_phi = self.feature_values(batch.next_observation, action)
-        phi = self.feature_values(batch.observation, batch.action)
+        both = self.feature_values(batch.states, torch.cat((batch.action, action)))  # of s above s'
+        phi, next_phi = zip(*(features.chunk(2) for features in both), strict=True)
         low, high = self.widen_reward_range(batch)
         w, error = fitted_q_iteration(
             self.linear_heads.w,

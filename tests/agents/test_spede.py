@@ -10,7 +10,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from algorithms.spede.agent import SpectralMap, Spede, fitted_q_iteration
+from algorithms.core.networks import BLOCK_OF_ROWS
+from algorithms.spede.agent import SpectralMap, Spede, fitted_q_iteration, gram_matrix
 from tests.agents.support import batch_of, fill, make_agent, torch_generator
 from tests.agents.test_networks import reference
 
@@ -233,6 +234,22 @@ def test_reward_augmentation(kind: str, extra: int) -> None:
     if kind == "oracle":
         expected = agent.task.reward(agent.standardiser.invert(batch.observation), batch.action)
         torch.testing.assert_close(features[:, -2], expected)
+
+
+@pytest.mark.parametrize("width", [1, 3, 4, 66])
+def test_the_gram_matrix_in_blocks(width: int) -> None:
+    features = torch.randn(50, width, generator=torch_generator(2))
+    torch.testing.assert_close(gram_matrix(features).triu(), (features.T @ features).triu())
+
+
+def test_large_batches_go_through_in_blocks() -> None:
+    agent = spede(features=8)
+    rows = 2 * BLOCK_OF_ROWS + 7
+    observation, action = torch.randn(rows, 3), torch.rand(rows, 2)
+    in_blocks = agent.feature_values(observation, action)
+    at_once, _ = agent.features(observation, action)
+    for one, other in zip(in_blocks, at_once, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)
 
 
 def twin(features: Tensor) -> list[Tensor]:
