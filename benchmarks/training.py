@@ -42,7 +42,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import envs_mbbl
 from algorithms.core.bfloat16 import bfloat16_works
 from algorithms.core.config import load_algorithm
-from algorithms.core.loop import SteppingAgent, Transition
+from algorithms.core.loop import SteppingAgent, take_step
 from algorithms.core.run import Run, RunSettings
 
 AGENTS = {
@@ -97,7 +97,7 @@ class Contestant:
 def our_agent(
     algorithm: str, task: str, scale: str, directory: Path, *, seed: int = 100, **overrides: Any
 ) -> tuple[Any, Contestant]:
-    """One of our agents in the real harness, past its warm-up; takes the same steps as `core.loop.interact`."""
+    """One of our agents in the real harness, past its warm-up."""
     config = load_algorithm(algorithm).resolve(scale, task, {"warmup": WARMUP, **overrides})
     settings = RunSettings(
         algorithm=algorithm, variant=None, task=task, seed=seed, steps=10**6, scale=scale, config=config,
@@ -109,20 +109,8 @@ def our_agent(
     run.attach(agent)
 
     def advance(steps: int) -> None:
-        env = run.env
         for _ in range(steps):
-            if env.observation is None:
-                observation, _ = env.reset()
-                agent.begin_episode()
-            else:
-                observation = env.observation
-            action = agent.act(observation, explore=True)
-            following, reward, terminated, truncated, _ = env.step(action)
-            metrics = agent.observe(
-                Transition(observation, action, reward, following, terminated, truncated, run.step)
-            )
-            run.check_finite(**metrics)
-            run.safe_point()
+            take_step(run, agent)
 
     advance(WARMUP + 20)
     suffix = "" if config["precision"] == "float32" else f", {config['precision']}"

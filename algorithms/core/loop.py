@@ -52,19 +52,23 @@ class StatelessAgent:
 def interact(run: Run, agent: SteppingAgent) -> None:
     """Act, observe, learn, until the budget is used up. A resumed run goes on in the middle of its episode."""
     run.attach(agent)
-    env = run.env
     while run.step < run.steps:
-        if env.observation is None:
-            observation, _ = env.reset()
-            agent.begin_episode()
-        else:
-            observation = env.observation
-        action = agent.act(observation, explore=True)
-        next_observation, reward, terminated, truncated, _ = env.step(action)
-        metrics = agent.observe(
-            Transition(observation, action, reward, next_observation, terminated, truncated, run.step)
-        )
-        run.check_finite(**metrics)
-        if run.step % STEPS_BETWEEN_LOGS == 0:
-            run.log(**metrics)
-        run.safe_point()
+        take_step(run, agent)
+
+
+def take_step(run: Run, agent: SteppingAgent) -> None:
+    env = run.env
+    if env.observation is None:
+        observation, _ = env.reset()
+        agent.begin_episode()
+    else:
+        observation = env.observation
+    action = agent.act(observation, explore=True)
+    next_observation, reward, terminated, truncated, _ = env.step(action)
+    metrics = agent.observe(
+        Transition(observation, action, reward, next_observation, terminated, truncated, run.step)
+    )
+    run.check_finite(**metrics)
+    if run.step % STEPS_BETWEEN_LOGS == 0:
+        run.log(**metrics)
+    run.safe_point()

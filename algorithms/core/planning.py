@@ -10,7 +10,7 @@ All randomness comes from torch's global generator, which the harness restores a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -98,6 +98,11 @@ class CrossEntropy(_WarmStarted):
     momentum: float
     initial_variance: float = 0.25  # a box of width 2: (2 / 4)^2
     smallest_variance: float = 1e-3  # below it, further iterations would change nothing
+
+    @classmethod
+    def of_config(cls, action_dim: int, config: Mapping[str, Any]) -> CrossEntropy:
+        keys = ("horizon", "candidates", "elites", "iterations", "momentum")
+        return cls(action_dim, **{key: config[key] for key in keys})
 
     def plan(self, judge: Judge) -> Tensor:
         mean = self.mean

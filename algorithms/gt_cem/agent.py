@@ -9,16 +9,4 @@ from algorithms.gt_rs.agent import TrueDynamicsAgent
 
 
 def train(run: Run) -> None:
-    config = run.config
-
-    def planner() -> CrossEntropy:
-        return CrossEntropy(
-            run.task.action_dim,
-            config["horizon"],
-            config["candidates"],
-            elites=config["elites"],
-            iterations=config["iterations"],
-            momentum=config["momentum"],
-        )
-
-    interact(run, TrueDynamicsAgent(run, planner))
+    interact(run, TrueDynamicsAgent(run, lambda: CrossEntropy.of_config(run.task.action_dim, run.config)))

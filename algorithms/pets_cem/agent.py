@@ -9,16 +9,4 @@ from algorithms.pets_rs.agent import PetsAgent
 
 
 def train(run: Run) -> None:
-    config = run.config
-
-    def planner() -> CrossEntropy:
-        return CrossEntropy(
-            run.task.action_dim,
-            config["horizon"],
-            config["candidates"],
-            elites=config["elites"],
-            iterations=config["iterations"],
-            momentum=config["momentum"],
-        )
-
-    interact(run, PetsAgent(run, planner))
+    interact(run, PetsAgent(run, lambda: CrossEntropy.of_config(run.task.action_dim, run.config)))
