@@ -146,11 +146,11 @@ class MLP:
     def _value(self, x: Tensor, hidden: list[list[Tensor]]) -> Tensor:
         """One member after the other, so that the next layer finds its input in the processor's cache."""
         out = self.theta.new_empty(self.members, self.sizes[-1], x.shape[-2]).transpose(1, 2)
-        for k in range(self.members):
+        for k, out_of_member in enumerate(out):
             value = x if x.dim() == 2 else x[k]
             for depth, room in enumerate(hidden[k]):
                 value = self._hidden_layer(depth, k, value, room)
-            self._last_layer(k, value, out[k])
+            self._last_layer(k, value, out_of_member)
         return out
 
     def _hidden_layer(self, depth: int, k: int, value: Tensor, out: Tensor) -> Tensor:

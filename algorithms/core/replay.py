@@ -103,10 +103,8 @@ class Replay:
     def sample(self, size: int) -> Batch:
         """`size` transitions, drawn uniformly with replacement."""
         picks = torch.randint(0, self.transitions, (size,), generator=self.generator)
-        rows = torch.empty(2 * size, dtype=torch.int64)
-        torch.index_select(self._starts, 0, picks, out=rows[:size])
-        torch.add(rows[:size], 1, out=rows[size:])
-        return self._batch(self._data.index_select(0, rows), size)
+        rows = self._starts.index_select(0, picks)
+        return self._batch(self._data.index_select(0, torch.cat((rows, rows + 1))), size)
 
     def _batch(self, data: Tensor, size: int) -> Batch:
         d, k = self.observation_dim, self.action_dim
