@@ -98,9 +98,8 @@ class DeepSuccessorFeatures(Spede):
 
         def pullback(d_values: Sequence[RowGradient]) -> Tensor:
             d_action = torch.zeros_like(action)
-            for (_, of_member), (rows, d_value) in zip(pairs, d_values, strict=True):
-                d_all = d_value.new_zeros(len(action), d_value.shape[1]).index_add_(0, rows, d_value)
-                d_action += of_member(d_all)
+            for (value, of_member), gradient in zip(pairs, d_values, strict=True):
+                d_action += of_member(torch.zeros_like(value).index_add_(0, gradient.rows, gradient.matrix()))
             return d_action
 
         return [value for value, _ in pairs], pullback

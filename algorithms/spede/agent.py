@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -33,7 +33,19 @@ from algorithms.core.sac import Metrics, SoftActorCritic
 
 SQRT_2 = math.sqrt(2.0)
 
-RowGradient = tuple[Tensor, Tensor]  # rows of the batch, and dL/dfeatures in them; it is zero in the others
+
+class RowGradient(NamedTuple):
+    """dL/dfeatures = scale times direction in some rows of the batch, and zero in the others."""
+
+    rows: Tensor  # [n]
+    scale: Tensor  # [n]
+    direction: Tensor  # [m] if it is the same in all rows, as for a linear head, else [n, m]
+
+    def column(self, which: int) -> Tensor:
+        return self.scale * self.direction[..., which]
+
+    def matrix(self) -> Tensor:
+        return self.scale.unsqueeze(1) * self.direction
 
 
 class SpectralMap:
@@ -51,19 +63,25 @@ class SpectralMap:
         self.b.copy_(torch.rand(draws, features, generator=generator) * (2.0 * math.pi))
 
     def value(self, f: Tensor, *extra: Tensor) -> tuple[list[Tensor], list[Tensor]]:
-        """[phi(f), extra, 1], [B, m + ...], and the phases omega^T f + b, for each draw."""
-        phases, values = ([f.new_empty(len(f), b.numel()) for b in self._b] for _ in range(2))
+        """[phi(f), extra, 1], [B, m + ...], and the phases omega^T f + b, for each draw.
+
+        In memory that the next call on a batch of this size uses again.
+        """
+        phases, values = self._rooms("phases", len(f)), self._rooms("values", len(f))
         self._cosines(self._phases(f, phases), extra, values)
         return values, phases
 
     def value_alone(self, f: Tensor, *extra: Tensor) -> list[Tensor]:
-        """The same for large batches: without the phases, in memory that the next call uses again."""
-        values = [scratch(len(f), b.numel(), b.dtype, ("features", draw)) for draw, b in enumerate(self._b)]
+        """The same for large batches: without the phases, block by block."""
+        values = self._rooms("values alone", len(f))
         for start in range(0, len(f), BLOCK_OF_ROWS):
             rows = slice(start, start + BLOCK_OF_ROWS)
             into = [value[rows] for value in values]
             self._cosines(self._phases(f[rows], into), [x[rows] for x in extra], into)
         return values
+
+    def _rooms(self, what: str, rows: int) -> list[Tensor]:
+        return [scratch(rows, b.numel(), b.dtype, (what, draw)) for draw, b in enumerate(self._b)]
 
     def _phases(self, f: Tensor, rooms: Sequence[Tensor]) -> list[Tensor]:
         return [
@@ -80,14 +98,19 @@ class SpectralMap:
             value[:, -1] = 1.0
 
     def pullback(self, phases: Sequence[Tensor], d_values: Sequence[RowGradient]) -> Tensor:
-        """dL/dvalue -> dL/df."""
+        """dL/dvalue -> dL/df. (omega is zero in the columns that are not phi's.)"""
         d_f = phases[0].new_zeros(phases[0].shape[0], self.omega.shape[1])
-        for omega, phase, (rows, d_value) in zip(self._omega, phases, d_values, strict=True):
+        for omega, phase, (rows, scale, direction) in zip(self._omega, phases, d_values, strict=True):
             slope = torch.index_select(
                 phase, 0, rows, out=scratch(*phase.shape, phase.dtype, "slope")[: len(rows)]
             )
-            slope.sin_().mul_(d_value)  # omega is zero in the columns that are not phi's
-            d_f.index_add_(0, rows, torch.mm(slope, omega.t()), alpha=-SQRT_2)
+            slope.sin_()
+            if direction.dim() == 1:  # then the small matrix can take it
+                omega = omega * direction
+            else:
+                slope.mul_(direction)
+            of_rows = torch.mm(slope, omega.t()).mul_(scale.unsqueeze(1))
+            d_f.index_add_(0, rows, of_rows, alpha=-SQRT_2)
         return d_f
 
     def state_dict(self) -> dict[str, Tensor]:
@@ -163,7 +186,7 @@ class LinearHeads:
             gradients: list[RowGradient] = []
             for w, d in zip(self.w, d_q, strict=True):  # min_i Q_i depends on one of the twins in each row
                 rows = d.nonzero().squeeze(1)
-                gradients.append((rows, torch.outer(d[rows], w)))
+                gradients.append(RowGradient(rows, d.index_select(0, rows), w))
             return gradients
 
         return q, pullback
@@ -374,9 +397,9 @@ class Spede(SoftActorCritic):
 
 def _reward_gradient(d_values: Sequence[RowGradient], size: int) -> Tensor:
     """Of the feature r, which stands before the constant, added up over the draws."""
-    total = d_values[0][1].new_zeros(size)
-    for rows, d_value in d_values:
-        total.index_add_(0, rows, d_value[:, -2])
+    total = d_values[0].scale.new_zeros(size)
+    for gradient in d_values:
+        total.index_add_(0, gradient.rows, gradient.column(-2))
     return total
 
 

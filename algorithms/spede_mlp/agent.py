@@ -16,7 +16,7 @@ from algorithms.core.optim import Adam
 from algorithms.core.replay import Batch
 from algorithms.core.run import Run
 from algorithms.core.sac import Metrics, SoftActorCritic
-from algorithms.spede.agent import Spede
+from algorithms.spede.agent import RowGradient, Spede
 
 
 class SpedeMlp(Spede):
@@ -55,7 +55,8 @@ class SpedeMlp(Spede):
 
         def pullback(d_q: Tensor) -> Tensor:
             d_phi = self.heads.sparse_input_gradient(tape, d_q.unsqueeze(-1), wanted_input=0)
-            return phi_pullback([(torch.arange(len(d_phi)), d_phi)])
+            rows = torch.arange(len(d_phi))
+            return phi_pullback([RowGradient(rows, torch.ones(len(rows)), d_phi)])
 
         return out[..., 0], pullback
 

@@ -49,7 +49,8 @@ def test_features_converge_to_the_gaussian_kernel_at_rate_one_half(dim: int) -> 
         squares = []
         for draw in range(8):
             phi = SpectralMap(dim, m, sigma, draws=1, generator=torch_generator(100 + draw))
-            (of_x,), (of_y,) = phi.value(x)[0], phi.value(y)[0]
+            of_x = phi.value(x)[0][0].clone()
+            of_y = phi.value(y)[0][0]
             estimate = of_x[:, :m] @ of_y[:, :m].T / m
             squares.append((estimate - kernel).square().mean())
         errors.append(torch.stack(squares).mean().sqrt().item())
@@ -188,7 +189,7 @@ def test_critic_and_actor_use_the_momentum_copy_of_the_drawn_member() -> None:
 
     def values() -> tuple[Tensor, ...]:
         return (
-            *agent.features(batch.observation, batch.action)[0],
+            *(phi.clone() for phi in agent.features(batch.observation, batch.action)[0]),
             agent.actor_q(batch.observation, batch.action)[0],
         )
 
