@@ -123,8 +123,9 @@ class MLP:
     def __call__(self, *inputs: Tensor) -> Tensor:
         """The value alone; tapes stay valid."""
         x = _side_by_side(inputs)
-        parts = [self._value_alone(part) for part in x.split(BLOCK_OF_ROWS, -2)]
-        return parts[0] if len(parts) == 1 else torch.cat(parts, 1)
+        if x.shape[-2] <= BLOCK_OF_ROWS:
+            return self._value_alone(x)
+        return torch.cat([self._value_alone(part) for part in x.split(BLOCK_OF_ROWS, -2)], 1)
 
     def _value_alone(self, x: Tensor) -> Tensor:
         return self._value(x, [self._room_below(x.shape[-2])] * self.members)
@@ -196,17 +197,20 @@ class MLP:
             return None
         return torch.stack(parts) if x.dim() == 3 else _sum_of(parts)
 
-    def sparse_input_gradient(self, tape: Tape, d_out: Tensor, wanted_input: int) -> Tensor:
-        """What `backward` returns for an input that the members share, without the work for rows of zeros.
+    def input_gradient_of_rows(
+        self, tape: Tape, rows_of_members: Sequence[Tensor], d_out: Tensor, wanted_input: int
+    ) -> Tensor:
+        """What `backward` returns for an input that the members share, where dL/d value is `d_out`, [out], in some
+        rows of each member and zero in the others.
 
-        The gradient of min_i Q_i is zero in half of the rows of each Q_i.
+        So is the gradient of min_i Q_i, with half of the rows for each Q_i.
         """
         self._check(tape)
-        columns, room = tape.columns(wanted_input), self._room_below(d_out.shape[1])
-        total = d_out.new_zeros(d_out.shape[1], tape.widths[wanted_input])
-        for k, of_member in enumerate(d_out):
-            rows = of_member.any(1).nonzero().squeeze(1)
-            gradient = of_member.index_select(0, rows)
+        size, columns = tape.x.shape[0], tape.columns(wanted_input)
+        room = self._room_below(size)
+        total = d_out.new_zeros(size, tape.widths[wanted_input])
+        for k, rows in enumerate(rows_of_members):
+            gradient = d_out.expand(len(rows), -1)
             for depth in range(len(self.layers) - 1, 0, -1):
                 hidden = tape.hidden[k][depth - 1]
                 kept = scratch(*hidden.shape, hidden.dtype, 2)[: len(rows)]

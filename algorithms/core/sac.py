@@ -29,6 +29,9 @@ from algorithms.core.replay import Batch, Replay
 from algorithms.core.run import Run
 
 Metrics = dict[str, Tensor]
+TwinPullback = Callable[
+    [Sequence[Tensor], float], Tensor
+]  # (rows of each twin, scale) -> gradient in the action
 
 
 class Standardiser:
@@ -58,6 +61,12 @@ class Standardiser:
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
         self.mean.copy_(state["mean"])
         self.scale.copy_(state["scale"])
+
+
+def mean_square(x: Tensor) -> Tensor:
+    """Of a contiguous tensor, or a transposed one: `x.square().mean()` in one pass."""
+    flat = (x if x.is_contiguous() else x.t()).view(-1)
+    return torch.dot(flat, flat).div_(len(flat))
 
 
 class PolicySample(NamedTuple):
@@ -143,8 +152,11 @@ class SoftActorCritic:
         """One step of Q_i(s, a) towards `target` [B]."""
         raise NotImplementedError
 
-    def actor_q(self, observation: Tensor, action: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        """Q_i(s, a), [2, B], and its pullback dL/dQ -> dL/da. No parameter gets a gradient."""
+    def actor_q(self, observation: Tensor, action: Tensor) -> tuple[Tensor, TwinPullback]:
+        """Q_i(s, a), [2, B], and the gradient in the actions of scale sum_i sum_(rows of twin i) Q_i, [B, d_a].
+
+        Each row of min_i Q_i depends on one of the twins. No parameter gets a gradient.
+        """
         raise NotImplementedError
 
     def track_targets(self, tau: float) -> None:
@@ -223,9 +235,9 @@ class SoftActorCritic:
         q, q_pullback = self.actor_q(batch.observation, action)
         alpha = self.log_alpha.exp()
         scale = 1.0 / q.shape[1]
-        first = (q[0] <= q[1]) * -scale  # the smaller one carries the gradient
-        d_q = torch.stack((first, -scale - first))
-        d_out = policy.pullback(q_pullback(d_q), alpha * scale)
+        first = q[0] <= q[1]  # the smaller one carries the gradient
+        rows = [where.nonzero().squeeze(1) for where in (first, ~first)]
+        d_out = policy.pullback(q_pullback(rows, -scale), alpha * scale)
         self.actor.backward(policy.tape, d_out.unsqueeze(0), parameters=True)
         self.actor_optimizer.step(self.actor.grad)
         # d/dlog alpha of mean[-log alpha (log pi + target entropy)]
@@ -289,17 +301,16 @@ class TwinCritic(SoftActorCritic):
     def critic_loss(self, out: Tensor, batch: Batch, target: Tensor) -> tuple[Metrics, Tensor]:
         """sum_i mean (Q_i - y)^2, and its gradient."""
         error = out[..., 0] - target
-        metrics = {"critic_loss": error.square().mean()}
+        metrics = {"critic_loss": mean_square(error)}
         return metrics, error.mul_(2.0 / len(target)).unsqueeze(-1)
 
-    def actor_q(self, observation: Tensor, action: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    def actor_q(self, observation: Tensor, action: Tensor) -> tuple[Tensor, TwinPullback]:
         out, tape = self.critic.forward(observation, action)
 
-        def pullback(d_q: Tensor) -> Tensor:
-            d_out = d_q.unsqueeze(-1)
-            if self.extra_outputs:
-                d_out = torch.nn.functional.pad(d_out, (0, self.extra_outputs))
-            return self.critic.sparse_input_gradient(tape, d_out, wanted_input=1)
+        def pullback(rows: Sequence[Tensor], scale: float) -> Tensor:
+            d_out = torch.zeros(1 + self.extra_outputs)
+            d_out[0] = scale
+            return self.critic.input_gradient_of_rows(tape, rows, d_out, wanted_input=1)
 
         return out[..., 0], pullback
 

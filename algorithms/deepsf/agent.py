@@ -57,8 +57,8 @@ class DeepSuccessorFeatures(Spede):
         """A step on (r - <w, e(s)>)^2 + |s - dec(e(s))|^2"""
         encoded, encoder_tape = self.encoder.forward(batch.observation)
         error, decoder_tape = self.decoder.forward(encoded[0])
-        error[0, :, 0] -= batch.reward
-        error[0, :, 1:] -= batch.observation
+        error[0, :, 0].sub_(batch.reward)
+        error[0, :, 1:].sub_(batch.observation)
         metrics = {"reconstruction_error": error.square().mean()}
         error.mul_(2.0 / len(batch.reward))
         d_encoded = self.decoder.backward(decoder_tape, error, parameters=True, wanted_input=0)
@@ -80,11 +80,11 @@ class DeepSuccessorFeatures(Spede):
         target = self.successor_target(k, batch)
         model = self.models[k]
         error, tape = model.forward(batch.state_action)
-        error[0, :, :-1] -= target
-        error[0, :, -1] -= batch.reward
+        error[0, :, :-1].sub_(target)
+        error[0, :, -1].sub_(batch.reward)
         metrics = {"successor_error": error.square().mean()}
-        error[0, :, :-1] *= 2.0 / target.numel()
-        error[0, :, -1] *= 2.0 / len(target)
+        error[0, :, :-1].mul_(2.0 / target.numel())
+        error[0, :, -1].mul_(2.0 / len(target))
         model.backward(tape, error, parameters=True)
         self.samplers[k].step(model.grad, self.replay.transitions)
         return metrics
@@ -98,8 +98,10 @@ class DeepSuccessorFeatures(Spede):
 
         def pullback(d_values: Sequence[RowGradient]) -> Tensor:
             d_action = torch.zeros_like(action)
-            for (value, of_member), gradient in zip(pairs, d_values, strict=True):
-                d_action += of_member(torch.zeros_like(value).index_add_(0, gradient.rows, gradient.matrix()))
+            for (value, of_member), (rows, d_value) in zip(pairs, d_values, strict=True):
+                d_all = torch.zeros_like(value)
+                d_all[rows] = d_value
+                d_action += of_member(d_all)
             return d_action
 
         return [value for value, _ in pairs], pullback

@@ -29,23 +29,16 @@ from algorithms.core.networks import BLOCK_OF_ROWS, MLP, scratch
 from algorithms.core.optim import Langevin
 from algorithms.core.replay import Batch
 from algorithms.core.run import Run
-from algorithms.core.sac import Metrics, SoftActorCritic
+from algorithms.core.sac import Metrics, SoftActorCritic, TwinPullback, mean_square
 
 SQRT_2 = math.sqrt(2.0)
 
 
 class RowGradient(NamedTuple):
-    """dL/dfeatures = scale times direction in some rows of the batch, and zero in the others."""
+    """dL/dfeatures in some rows of the batch; it is zero in the others."""
 
     rows: Tensor  # [n]
-    scale: Tensor  # [n]
-    direction: Tensor  # [m] if it is the same in all rows, as for a linear head, else [n, m]
-
-    def column(self, which: int) -> Tensor:
-        return self.scale * self.direction[..., which]
-
-    def matrix(self) -> Tensor:
-        return self.scale.unsqueeze(1) * self.direction
+    value: Tensor  # [m] if it is the same in all of them, as for a linear head, else [n, m]
 
 
 class SpectralMap:
@@ -100,17 +93,16 @@ class SpectralMap:
     def pullback(self, phases: Sequence[Tensor], d_values: Sequence[RowGradient]) -> Tensor:
         """dL/dvalue -> dL/df. (omega is zero in the columns that are not phi's.)"""
         d_f = phases[0].new_zeros(phases[0].shape[0], self.omega.shape[1])
-        for omega, phase, (rows, scale, direction) in zip(self._omega, phases, d_values, strict=True):
+        for omega, phase, (rows, d_value) in zip(self._omega, phases, d_values, strict=True):
             slope = torch.index_select(
                 phase, 0, rows, out=scratch(*phase.shape, phase.dtype, "slope")[: len(rows)]
             )
             slope.sin_()
-            if direction.dim() == 1:  # then the small matrix can take it
-                omega = omega * direction
+            if d_value.dim() == 1:  # then the small matrix can take it
+                omega = omega * d_value
             else:
-                slope.mul_(direction)
-            of_rows = torch.mm(slope, omega.t()).mul_(scale.unsqueeze(1))
-            d_f.index_add_(0, rows, of_rows, alpha=-SQRT_2)
+                slope.mul_(d_value)
+            d_f.index_add_(0, rows, torch.mm(slope, omega.t()), alpha=-SQRT_2)
         return d_f
 
     def state_dict(self) -> dict[str, Tensor]:
@@ -179,17 +171,13 @@ class LinearHeads:
     def __init__(self, dim: int) -> None:
         self.w = torch.zeros(2, dim)
 
-    def value(self, phi: Sequence[Tensor]) -> tuple[Tensor, Callable[[Tensor], list[RowGradient]]]:
-        q = torch.stack([torch.mv(features, w) for features, w in zip(phi, self.w, strict=True)])
+    def value(self, phi: Sequence[Tensor]) -> Tensor:
+        return torch.stack([torch.mv(features, w) for features, w in zip(phi, self.w, strict=True)])
 
-        def pullback(d_q: Tensor) -> list[RowGradient]:
-            gradients: list[RowGradient] = []
-            for w, d in zip(self.w, d_q, strict=True):  # min_i Q_i depends on one of the twins in each row
-                rows = d.nonzero().squeeze(1)
-                gradients.append(RowGradient(rows, d.index_select(0, rows), w))
-            return gradients
-
-        return q, pullback
+    def gradients(self, rows_of_twins: Sequence[Tensor], scale: float) -> list[RowGradient]:
+        """Of scale sum_i sum_(rows of twin i) Q_i in the features."""
+        scaled = self.w * scale
+        return [RowGradient(rows, w) for rows, w in zip(rows_of_twins, scaled, strict=True)]
 
     def state_dict(self) -> dict[str, Tensor]:
         return {"w": self.w}
@@ -274,10 +262,9 @@ class Spede(SoftActorCritic):
         model = self.models[k]
         out, tape = model.forward(batch.state_action)
         error = out[0]  # of (f - s, r): what is predicted minus what happened
-        error[:, :d] -= batch.next_observation
-        error[:, :d] += batch.observation
-        error[:, d] -= batch.reward
-        metrics = {"model_error": error.square().mean()}
+        error[:, :d].sub_(batch.next_observation).add_(batch.observation)
+        error[:, d].sub_(batch.reward)
+        metrics = {"model_error": mean_square(error)}
         error *= 1.0 / (self.sigma**2 * len(error))
         model.backward(tape, out, parameters=True)
         self.samplers[k].step(model.grad, self.replay.transitions)
@@ -377,10 +364,13 @@ class Spede(SoftActorCritic):
         self.reward_range = (min(low, float(rewards.min())), max(high, float(rewards.max())))
         return self.reward_range
 
-    def actor_q(self, observation: Tensor, action: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    def actor_q(self, observation: Tensor, action: Tensor) -> tuple[Tensor, TwinPullback]:
         phi, phi_pullback = self.features(observation, action)
-        q, q_pullback = self.linear_heads.value(phi)
-        return q, lambda d_q: phi_pullback(q_pullback(d_q))
+
+        def pullback(rows: Sequence[Tensor], scale: float) -> Tensor:
+            return phi_pullback(self.linear_heads.gradients(rows, scale))
+
+        return self.linear_heads.value(phi), pullback
 
     # --- checkpoints ------------------------------------------------------------------------------------
 
@@ -397,9 +387,9 @@ class Spede(SoftActorCritic):
 
 def _reward_gradient(d_values: Sequence[RowGradient], size: int) -> Tensor:
     """Of the feature r, which stands before the constant, added up over the draws."""
-    total = d_values[0].scale.new_zeros(size)
-    for gradient in d_values:
-        total.index_add_(0, gradient.rows, gradient.column(-2))
+    total = torch.zeros(size)
+    for rows, d_value in d_values:
+        total.index_add_(0, rows, d_value[..., -2].expand(len(rows)))
     return total
 
 

@@ -6,7 +6,7 @@ A perceptron has no closed-form fit, so these heads descend on the TD error with
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -15,7 +15,7 @@ from algorithms.core.loop import interact
 from algorithms.core.optim import Adam
 from algorithms.core.replay import Batch
 from algorithms.core.run import Run
-from algorithms.core.sac import Metrics, SoftActorCritic
+from algorithms.core.sac import Metrics, SoftActorCritic, TwinPullback
 from algorithms.spede.agent import RowGradient, Spede
 
 
@@ -49,14 +49,13 @@ class SpedeMlp(Spede):
         self.head_optimizer.step(self.heads.grad)
         return metrics
 
-    def actor_q(self, observation: Tensor, action: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    def actor_q(self, observation: Tensor, action: Tensor) -> tuple[Tensor, TwinPullback]:
         (phi,), phi_pullback = self.features(observation, action)
         out, tape = self.heads.forward(phi)
 
-        def pullback(d_q: Tensor) -> Tensor:
-            d_phi = self.heads.sparse_input_gradient(tape, d_q.unsqueeze(-1), wanted_input=0)
-            rows = torch.arange(len(d_phi))
-            return phi_pullback([RowGradient(rows, torch.ones(len(rows)), d_phi)])
+        def pullback(rows: Sequence[Tensor], scale: float) -> Tensor:
+            d_phi = self.heads.input_gradient_of_rows(tape, rows, torch.tensor([scale]), wanted_input=0)
+            return phi_pullback([RowGradient(torch.arange(len(d_phi)), d_phi)])
 
         return out[..., 0], pullback
 

@@ -73,12 +73,14 @@ def test_gradient_of_the_smaller_member_skips_the_rows_of_the_larger(activation:
     value = reference(net, net.theta, x)[..., 0].amin(0)
     (d_x,) = torch.autograd.grad(value.sum(), x)
     out, tape = net.forward(*x.detach().split([3, 2], -1))
-    first = (out[0, :, 0] <= out[1, :, 0]).double()
+    first = out[0, :, 0] <= out[1, :, 0]
     assert 0 < first.sum() < 20
-    d_out = torch.zeros_like(out)
-    d_out[0, :, 0], d_out[1, :, 0] = first, 1.0 - first
-    torch.testing.assert_close(net.sparse_input_gradient(tape, d_out, 1), d_x[:, 3:])
-    assert torch.equal(net.sparse_input_gradient(tape, 0.0 * d_out, 0), torch.zeros(20, 3).double())
+    rows = [first.nonzero().squeeze(1), (~first).nonzero().squeeze(1)]
+    d_out = torch.zeros(outputs, dtype=torch.float64)
+    d_out[0] = 3.0
+    torch.testing.assert_close(net.input_gradient_of_rows(tape, rows, d_out, 1), 3.0 * d_x[:, 3:])
+    none = [row[:0] for row in rows]
+    assert torch.equal(net.input_gradient_of_rows(tape, none, d_out, 0), torch.zeros(20, 3).double())
 
 
 def test_a_gradient_of_the_first_rows_alone() -> None:
