@@ -173,7 +173,7 @@ class SoftActorCritic:
         if explore and self.steps < self.config["warmup"]:
             uniform = torch.rand(self.action_dim, generator=self.policy_generator)
             return uniform.mul_(2.0).sub_(1.0).numpy()
-        state = torch.tensor(observation, dtype=torch.float32).unsqueeze_(0)
+        state = torch.from_numpy(np.array(observation, dtype=np.float32)[None])
         mean, raw = self.actor(self.standardiser.apply_(state)).view(2, self.action_dim)
         if explore:
             noise = torch.randn(self.action_dim, generator=self.policy_generator)

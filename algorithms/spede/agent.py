@@ -50,8 +50,9 @@ class SpectralMap:
         # with room for the extra columns and the constant from the start: the cosine of a part of a matrix is
         # several times slower
         width = features + extra + 1
-        self._omega, self._b = torch.zeros(draws, dim, width), torch.zeros(draws, width)
-        self.omega, self.b = self._omega[:, :, :features], self._b[:, :features]
+        self._omega_b = torch.zeros(draws, dim + 1, width)  # b is the row that meets a one
+        self._omega = self._omega_b[:, :dim]
+        self.omega, self.b = self._omega[:, :, :features], self._omega_b[:, dim, :features]
         self.omega.copy_(torch.randn(draws, dim, features, generator=generator) / sigma)
         self.b.copy_(torch.rand(draws, features, generator=generator) * (2.0 * math.pi))
 
@@ -74,13 +75,12 @@ class SpectralMap:
         return values
 
     def _rooms(self, what: str, rows: int) -> list[Tensor]:
-        return [scratch(rows, b.numel(), b.dtype, (what, draw)) for draw, b in enumerate(self._b)]
+        draws, _, width = self._omega_b.shape
+        return [scratch(rows, width, self._omega_b.dtype, (what, draw)) for draw in range(draws)]
 
     def _phases(self, f: Tensor, rooms: Sequence[Tensor]) -> list[Tensor]:
-        return [
-            torch.addmm(b, f, omega, out=room)
-            for omega, b, room in zip(self._omega, self._b, rooms, strict=True)
-        ]
+        f_1 = pad(f, (0, 1), value=1.0)
+        return [torch.mm(f_1, omega_b, out=room) for omega_b, room in zip(self._omega_b, rooms, strict=True)]
 
     def _cosines(self, phases: Sequence[Tensor], extra: Sequence[Tensor], rooms: Sequence[Tensor]) -> None:
         m = self.b.shape[1]
@@ -149,7 +149,7 @@ def fitted_q_iteration(
     for features in phi:
         gram = gram_matrix(features).double().div_(len(features))
         gram.diagonal().add_(ridge)
-        factors.append(torch.linalg.cholesky(gram, upper=True))
+        factors.append(torch.linalg.cholesky(gram.t()))  # which reads the lower triangle
     for _ in range(sweeps):
         value = torch.minimum(torch.mv(next_phi[0], w[0]), torch.mv(next_phi[1], w[1]))
         value.sub_(entropy_cost).clamp_(*bounds)
@@ -157,7 +157,7 @@ def fitted_q_iteration(
         moments = [torch.mv(features.t(), target).double().div_(len(target)) for features in phi]
         w = torch.stack(
             [
-                torch.cholesky_solve(moment.unsqueeze(1), factor, upper=True).squeeze(1).float()
+                torch.cholesky_solve(moment.unsqueeze(1), factor).squeeze(1).float()
                 for moment, factor in zip(moments, factors, strict=True)
             ]
         )
