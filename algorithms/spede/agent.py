@@ -50,54 +50,34 @@ class SpectralMap:
         # with room for the extra columns and the constant from the start: the cosine of a part of a matrix is
         # several times slower
         width = features + extra + 1
-        self._omega_b = torch.zeros(draws, dim + 1, width)  # b is the row that meets a one
-        self._omega = self._omega_b[:, :dim]
-        self.omega, self.b = self._omega[:, :, :features], self._omega_b[:, dim, :features]
+        self._omega, self._b = torch.zeros(draws, dim, width), torch.zeros(draws, width)
+        self.omega, self.b = self._omega[:, :, :features], self._b[:, :features]
         self.omega.copy_(torch.randn(draws, dim, features, generator=generator) / sigma)
         self.b.copy_(torch.rand(draws, features, generator=generator) * (2.0 * math.pi))
 
-    def value(self, f: Tensor, *extra: Tensor) -> tuple[list[Tensor], list[Tensor]]:
-        """[phi(f), extra, 1], [B, m + ...], and the phases omega^T f + b, for each draw.
-
-        In memory that the next call on a batch of this size uses again.
-        """
-        phases, values = self._rooms("phases", len(f)), self._rooms("values", len(f))
-        self._cosines(self._phases(f, phases), extra, values)
-        return values, phases
-
-    def value_alone(self, f: Tensor, *extra: Tensor) -> list[Tensor]:
-        """The same for large batches: without the phases, block by block."""
-        values = self._rooms("values alone", len(f))
-        for start in range(0, len(f), BLOCK_OF_ROWS):
-            rows = slice(start, start + BLOCK_OF_ROWS)
-            into = [value[rows] for value in values]
-            self._cosines(self._phases(f[rows], into), [x[rows] for x in extra], into)
-        return values
-
-    def _rooms(self, what: str, rows: int) -> list[Tensor]:
-        draws, _, width = self._omega_b.shape
-        return [scratch(rows, width, self._omega_b.dtype, (what, draw)) for draw in range(draws)]
-
-    def _phases(self, f: Tensor, rooms: Sequence[Tensor]) -> list[Tensor]:
-        f_1 = pad(f, (0, 1), value=1.0)
-        return [torch.mm(f_1, omega_b, out=room) for omega_b, room in zip(self._omega_b, rooms, strict=True)]
-
-    def _cosines(self, phases: Sequence[Tensor], extra: Sequence[Tensor], rooms: Sequence[Tensor]) -> None:
-        m = self.b.shape[1]
-        for phase, value in zip(phases, rooms, strict=True):
-            torch.cos(phase, out=value).mul_(SQRT_2)
+    def value(self, f: Tensor, *extra: Tensor) -> list[Tensor]:
+        """[phi(f), extra, 1], [B, m + ...], for each draw, in memory that the next call on such a batch uses again."""
+        m, rows = self.b.shape[1], len(f)
+        values = []
+        for draw, (omega, b) in enumerate(zip(self._omega, self._b, strict=True)):
+            value = scratch(rows, b.numel(), b.dtype, ("features", draw))
+            for block, f_of_block in zip(value.split(BLOCK_OF_ROWS), f.split(BLOCK_OF_ROWS), strict=True):
+                torch.addmm(b, f_of_block, omega, out=block).cos_().mul_(SQRT_2)
             for column, x in enumerate(extra, start=m):
                 value[:, column] = x
             value[:, -1] = 1.0
+            values.append(value)
+        return values
 
-    def pullback(self, phases: Sequence[Tensor], d_values: Sequence[RowGradient]) -> Tensor:
-        """dL/dvalue -> dL/df. (omega is zero in the columns that are not phi's.)"""
-        d_f = phases[0].new_zeros(phases[0].shape[0], self.omega.shape[1])
-        for omega, phase, (rows, d_value) in zip(self._omega, phases, d_values, strict=True):
-            slope = torch.index_select(
-                phase, 0, rows, out=scratch(*phase.shape, phase.dtype, "slope")[: len(rows)]
-            )
-            slope.sin_()
+    def pullback(self, f: Tensor, d_values: Sequence[RowGradient]) -> Tensor:
+        """dL/dvalue -> dL/df. (omega is zero in the columns that are not phi's.)
+
+        The phases are computed again where they are needed: to keep them costs more, in traffic to the memory.
+        """
+        d_f = torch.zeros_like(f)
+        for omega, b, (rows, d_value) in zip(self._omega, self._b, d_values, strict=True):
+            slope = scratch(len(f), b.numel(), b.dtype, "slope")[: len(rows)]
+            torch.addmm(b, f.index_select(0, rows), omega, out=slope).sin_()
             if d_value.dim() == 1:  # then the small matrix can take it
                 omega = omega * d_value
             else:
@@ -278,11 +258,11 @@ class Spede(SoftActorCritic):
         d = self.observation_dim
         model = self.momentum_models[self.member]
         out, tape = model.forward(observation, action)
-        values, phases = self.phi.value(*self._spectral_inputs(out[0], observation, action))
+        f, *extra = self._spectral_inputs(out[0], observation, action)
 
         def pullback(d_values: Sequence[RowGradient]) -> Tensor:
             d_out = torch.zeros_like(out)
-            d_out[0, :, :d] = self.phi.pullback(phases, d_values)
+            d_out[0, :, :d] = self.phi.pullback(f, d_values)
             d_reward = _reward_gradient(d_values, len(action))
             if self.reward_feature == "learned":
                 d_out[0, :, d] = d_reward
@@ -292,12 +272,12 @@ class Spede(SoftActorCritic):
                 d_action += self.known_reward_gradient(observation, action, d_reward)
             return d_action
 
-        return values, pullback
+        return self.phi.value(f, *extra), pullback
 
     def feature_values(self, observation: Tensor, action: Tensor) -> list[Tensor]:
         """The features alone: a large batch leaves no activations behind."""
         out = self.momentum_models[self.member](observation, action)[0]
-        return self.phi.value_alone(*self._spectral_inputs(out, observation, action))
+        return self.phi.value(*self._spectral_inputs(out, observation, action))
 
     def _spectral_inputs(self, out: Tensor, observation: Tensor, action: Tensor) -> list[Tensor]:
         """f(s, a) and, if it is a feature, r(s, a), from the model's output."""
