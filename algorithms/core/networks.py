@@ -210,7 +210,7 @@ class MLP:
         room = self._room_below(size)
         total = d_out.new_zeros(size, tape.widths[wanted_input])
         for k, rows in enumerate(rows_of_members):
-            gradient = d_out.expand(len(rows), -1)
+            gradient = d_out.repeat(len(rows), 1)  # not `expand`, of which a product is slow
             for depth in range(len(self.layers) - 1, 0, -1):
                 hidden = tape.hidden[k][depth - 1]
                 kept = scratch(*hidden.shape, hidden.dtype, 2)[: len(rows)]

@@ -29,21 +29,6 @@ class Batch(NamedTuple):
     state_action: Tensor
     states: Tensor
 
-    def share(self, i: int, count: int) -> Batch:
-        """The i-th of `count` parts of the same size."""
-        size = len(self.reward) // count
-        rows = slice(i * size, (i + 1) * size)
-        observation, following = self.observation[rows], self.next_observation[rows]
-        return Batch(
-            observation,
-            self.action[rows],
-            self.reward[rows],
-            self.continues[rows],
-            following,
-            self.state_action[rows],
-            torch.cat((observation, following)),
-        )
-
 
 class Replay:
     """All transitions of a run, in the order in which they came. A `GrowingLog`: it only ever grows.

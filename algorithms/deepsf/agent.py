@@ -68,20 +68,26 @@ class DeepSuccessorFeatures(Spede):
         self.encoder_optimizer.step(self.encoder.grad)
         return metrics
 
-    def successor_target(self, k: int, batch: Batch) -> Tensor:
-        """(1 - gamma) e(s) + gamma (1 - d) psi_k(s', a'), a' ~ pi, with psi_k from the momentum copy."""
-        next_action, _, _ = self.sample_action(self.actor(batch.next_observation)[0])
-        following = self.momentum_models[k](batch.next_observation, next_action)[0, :, :-1]
-        now = self.encoder(batch.observation)[0].mul_(1.0 - self.gamma)
-        return now.addcmul_(batch.continues.unsqueeze(1), following, value=self.gamma)
+    def examples(self, batch: Batch) -> tuple[Tensor, ...]:
+        return batch.state_action, batch.reward, batch.observation, batch.next_observation, batch.continues
 
-    def model_step(self, k: int, batch: Batch) -> Metrics:
+    def successor_target(
+        self, k: int, observation: Tensor, next_observation: Tensor, continues: Tensor
+    ) -> Tensor:
+        """(1 - gamma) e(s) + gamma (1 - d) psi_k(s', a'), a' ~ pi, with psi_k from the momentum copy."""
+        next_action, _, _ = self.sample_action(self.actor(next_observation)[0])
+        following = self.momentum_models[k](next_observation, next_action)[0, :, :-1]
+        now = self.encoder(observation)[0].mul_(1.0 - self.gamma)
+        return now.addcmul_(continues.unsqueeze(1), following, value=self.gamma)
+
+    def model_step(self, k: int, *examples: Tensor) -> Metrics:
         """A step on the mean over features of (psi_k - target)^2, and on the reward's squared error."""
-        target = self.successor_target(k, batch)
+        state_action, reward, *transition = examples
+        target = self.successor_target(k, *transition)
         model = self.models[k]
-        error, tape = model.forward(batch.state_action)
+        error, tape = model.forward(state_action)
         error[0, :, :-1].sub_(target)
-        error[0, :, -1].sub_(batch.reward)
+        error[0, :, -1].sub_(reward)
         metrics = {"successor_error": error.square().mean()}
         error[0, :, :-1].mul_(2.0 / target.numel())
         error[0, :, -1].mul_(2.0 / len(target))

@@ -229,21 +229,25 @@ class Spede(SoftActorCritic):
         # a member that learns in every n-th update follows as fast, per update, as one that learns in each
         tau = 1.0 - self.config["momentum"] ** (members / count)
         metrics: Metrics = {}
+        examples, size = self.examples(batch), len(batch.reward) // count
         for i in range(count):
             k = self.turn % members
-            metrics = self.model_step(k, batch.share(i, count))
+            metrics = self.model_step(k, *(x[i * size : (i + 1) * size] for x in examples))
             self.momentum_models[k].theta.lerp_(self.models[k].theta, tau)
             self.turn += 1
         return metrics
 
-    def model_step(self, k: int, batch: Batch) -> Metrics:
+    def examples(self, batch: Batch) -> tuple[Tensor, ...]:
+        """What a model learns from, row by row: (s, a), and (s' - s, r)."""
+        change = batch.next_observation - batch.observation
+        return batch.state_action, torch.cat((change, batch.reward.unsqueeze(1)), 1)
+
+    def model_step(self, k: int, *examples: Tensor) -> Metrics:
         """A step on -log N([s', r]; f(s, a), sigma^2 I), up to a constant: the reward is one more coordinate."""
-        d = self.observation_dim
+        state_action, outcome = examples
         model = self.models[k]
-        out, tape = model.forward(batch.state_action)
-        error = out[0]  # of (f - s, r): what is predicted minus what happened
-        error[:, :d].sub_(batch.next_observation).add_(batch.observation)
-        error[:, d].sub_(batch.reward)
+        out, tape = model.forward(state_action)
+        error = out[0].sub_(outcome)
         metrics = {"model_error": mean_square(error)}
         error *= 1.0 / (self.sigma**2 * len(error))
         model.backward(tape, out, parameters=True)

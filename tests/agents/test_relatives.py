@@ -87,7 +87,7 @@ def test_deepsf_features_satisfy_their_bellman_equation_on_a_chain() -> None:
         )  # fmt: skip
 
     for _ in range(4000):
-        agent.model_step(0, batch())
+        agent.model_step(0, *agent.examples(batch()))
         agent.momentum_models[0].theta.lerp_(agent.models[0].theta, 0.1)
     exact = 0.5 * sum(0.5**t * encoded[(torch.arange(5) + t) % 5] for t in range(40))
     psi = agent.features(ring, torch.zeros(5, 2))[0][0][:, :8]

@@ -55,15 +55,6 @@ def test_samples_are_stored_transitions(spec: list[tuple[int, bool]]) -> None:
     assert torch.equal(batch.states, torch.cat([batch.observation, batch.next_observation]))
 
 
-def test_shares_are_the_batch_cut_into_pieces() -> None:
-    batch = filled(episodes([(9, True), (9, False)])).sample(30)
-    shares = [batch.share(i, 3) for i in range(3)]
-    for whole, *parts in zip(batch[:-1], *(share[:-1] for share in shares), strict=True):
-        assert torch.equal(torch.cat(parts), whole)
-    for share in shares:
-        assert torch.equal(share.states, torch.cat([share.observation, share.next_observation]))
-
-
 def test_every_transition_is_drawn_equally_often() -> None:
     replay = filled(episodes([(3, True), (1, False), (4, True), (2, False)]))
     drawn = replay.sample(40_000).observation[:, 0]

@@ -160,6 +160,21 @@ def test_members_take_turns() -> None:
     assert sorted(trained) == sorted(2 * [f"model_{k}" for k in range(5)])
 
 
+@pytest.mark.parametrize("algorithm", ["spede", "deepsf"])
+def test_members_that_learn_at_once_share_out_the_batch(
+    algorithm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = make_agent(algorithm, model_updates=3)
+    assert isinstance(agent, Spede)
+    batch, seen = batch_of(agent, 30), []
+    monkeypatch.setattr(agent, "model_step", lambda k, *examples: seen.append((k, *examples)) or {})
+    for _ in range(2):
+        agent.learn_representation(batch)
+    assert [k for k, *_ in seen] == [0, 1, 2, 3, 4, 0]
+    for whole, *parts in zip(agent.examples(batch), *(examples for _, *examples in seen[:3]), strict=True):
+        assert torch.equal(torch.cat(parts), whole)
+
+
 def test_the_model_step_descends_on_the_gaussian_likelihood_of_state_and_reward() -> None:
     agent = spede(langevin_temperature=0.0)
     batch = batch_of(agent)
@@ -167,7 +182,7 @@ def test_the_model_step_descends_on_the_gaussian_likelihood_of_state_and_reward(
     out = reference(agent.models[0], theta, batch.state_action)[0]
     error = out - torch.cat((batch.next_observation - batch.observation, batch.reward.unsqueeze(1)), 1)
     (error.square().sum(1).mean() / (2.0 * agent.sigma**2)).backward()
-    agent.model_step(0, batch)
+    agent.model_step(0, *agent.examples(batch))
     torch.testing.assert_close(agent.models[0].grad, theta.grad, atol=1e-6, rtol=1e-4)
 
 
