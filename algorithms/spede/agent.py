@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
@@ -39,6 +40,13 @@ class RowGradient(NamedTuple):
 
     rows: Tensor  # [n]
     value: Tensor  # [m] if it is the same in all of them, as for a linear head, else [n, m]
+
+
+def _in_place(function: np.ufunc, x: Tensor) -> Tensor:
+    """NumPy's cosine and sine take half the time of PyTorch's, with the same error of 6e-8."""
+    array = x.numpy()
+    function(array, out=array)
+    return x
 
 
 class SpectralMap:
@@ -62,7 +70,8 @@ class SpectralMap:
         for draw, (omega, b) in enumerate(zip(self._omega, self._b, strict=True)):
             value = scratch(rows, b.numel(), b.dtype, ("features", draw))
             for block, f_of_block in zip(value.split(BLOCK_OF_ROWS), f.split(BLOCK_OF_ROWS), strict=True):
-                torch.addmm(b, f_of_block, omega, out=block).cos_().mul_(SQRT_2)
+                torch.addmm(b, f_of_block, omega, out=block)
+                _in_place(np.cos, block).mul_(SQRT_2)
             for column, x in enumerate(extra, start=m):
                 value[:, column] = x
             value[:, -1] = 1.0
@@ -77,7 +86,8 @@ class SpectralMap:
         d_f = torch.zeros_like(f)
         for omega, b, (rows, d_value) in zip(self._omega, self._b, d_values, strict=True):
             slope = scratch(len(f), b.numel(), b.dtype, "slope")[: len(rows)]
-            torch.addmm(b, f.index_select(0, rows), omega, out=slope).sin_()
+            torch.addmm(b, f.index_select(0, rows), omega, out=slope)
+            _in_place(np.sin, slope)
             if d_value.dim() == 1:  # then the small matrix can take it
                 omega = omega * d_value
             else:
