@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from envs_mbbl import TASKS, Task
@@ -176,9 +176,11 @@ def test_a_wrong_width_is_refused(task):
 
 @all_tasks
 @settings(max_examples=15, deadline=None)
+@example(seed=121739)  # Walker2D: an action within a millionth of 1
 @given(seed=st.integers(0, 2**32 - 1))
 def test_gradients_agree_with_finite_differences(task, seed):
     state, action = some_states(task, (), seed), some_actions(task, (), seed)
+    action = 0.99 * action  # actions are cut off at 1: a difference across that kink is no slope
     s, a = torch.tensor(state, requires_grad=True), torch.tensor(action, requires_grad=True)
     gradients = torch.autograd.grad(task.reward(s, a), (s, a), allow_unused=True)
 
