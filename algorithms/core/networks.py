@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
+from copy import copy
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -91,6 +92,7 @@ class MLP:
                     bias.uniform_(-bound, bound, generator=generator)
         self.hidden_dtype = dtype
         self._hidden: dict[int, list[list[Tensor]]] = {}  # batch size -> member -> depth
+        self._slot: Hashable = None  # of the shared room for hidden layers; None: room of its own
         self._serial = 0
 
     def views(self, theta: Tensor) -> Layers:
@@ -120,6 +122,22 @@ class MLP:
         twin.theta.copy_(self.theta)
         return twin
 
+    def weighted(self, w: Tensor, slot: Hashable) -> MLP:
+        """x -> <w, value(x)>, [members, B, 1], on the parameters as they are now; for gradients in the inputs alone.
+
+        A perceptron is linear in its last hidden layer, so that one vector takes the place of the last matrix. Tapes
+        are valid until the next `forward` of a network with this slot.
+        """
+        net = copy(self)
+        net.sizes = (*self.sizes[:-1], 1)
+        last = [
+            (torch.mv(weight, w).unsqueeze(1), torch.dot(bias, w).view(1)) for weight, bias in self.layers[-1]
+        ]
+        net.layers = [*self.layers[:-1], last]
+        net._transposed = [*self._transposed[:-1], [weight.t() for weight, _ in last]]
+        net._hidden, net._slot = {}, slot
+        return net
+
     def __call__(self, *inputs: Tensor) -> Tensor:
         """The value alone; tapes stay valid."""
         x = _side_by_side(inputs)
@@ -141,8 +159,13 @@ class MLP:
 
     @torch.inference_mode(False)  # to be used in it and outside of it
     def _make_hidden(self, rows: int) -> list[list[Tensor]]:
+        def room(k: int, depth: int, size: int) -> Tensor:
+            if self._slot is None:
+                return torch.empty(rows, size, dtype=self.hidden_dtype)
+            return scratch(rows, size, self.hidden_dtype, (self._slot, k, depth))
+
         sizes = self.sizes[1:-1]
-        return [[torch.empty(rows, n, dtype=self.hidden_dtype) for n in sizes] for _ in range(self.members)]
+        return [[room(k, depth, size) for depth, size in enumerate(sizes)] for k in range(self.members)]
 
     def _value(self, x: Tensor, hidden: list[list[Tensor]]) -> Tensor:
         """One member after the other, so that the next layer finds its input in the processor's cache."""

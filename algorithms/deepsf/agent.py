@@ -12,18 +12,19 @@ linear heads, and the heads alone learn from the TD error of Q.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from algorithms.core.loop import interact
 from algorithms.core.networks import MLP
 from algorithms.core.optim import Adam
 from algorithms.core.replay import Batch
 from algorithms.core.run import Run
-from algorithms.core.sac import Metrics
-from algorithms.spede.agent import RowGradient, Spede
+from algorithms.core.sac import Metrics, TwinPullback
+from algorithms.spede.agent import Spede, reward_gradient
 
 
 class DeepSuccessorFeatures(Spede):
@@ -95,24 +96,8 @@ class DeepSuccessorFeatures(Spede):
         self.samplers[k].step(model.grad, self.replay.transitions)
         return metrics
 
-    def features(
-        self, observation: Tensor, action: Tensor
-    ) -> tuple[list[Tensor], Callable[[Sequence[RowGradient]], Tensor]]:
-        """[psi(s, a), r(s, a), 1] from the momentum copies of the drawn member and of the next, one for each twin, and
-        the pullback to the action."""
-        pairs = [self._of_member(k, observation, action) for k in self._members_of_the_twins()]
-
-        def pullback(d_values: Sequence[RowGradient]) -> Tensor:
-            d_action = torch.zeros_like(action)
-            for (value, of_member), (rows, d_value) in zip(pairs, d_values, strict=True):
-                d_all = torch.zeros_like(value)
-                d_all[rows] = d_value
-                d_action += of_member(d_all)
-            return d_action
-
-        return [value for value, _ in pairs], pullback
-
     def feature_values(self, observation: Tensor, action: Tensor) -> list[Tensor]:
+        """[psi(s, a), r(s, a), 1] from the momentum copies of the drawn member and of the next, one for each twin."""
         return [
             self._member_features(self.momentum_models[k](observation, action)[0], observation, action)
             for k in self._members_of_the_twins()
@@ -132,23 +117,30 @@ class DeepSuccessorFeatures(Spede):
             parts.append(self.known_reward(observation, action).unsqueeze(1))
         return torch.cat([*parts, torch.ones_like(reward)], 1)
 
-    def _of_member(
-        self, k: int, observation: Tensor, action: Tensor
-    ) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        model = self.momentum_models[k]
-        out, tape = model.forward(observation, action)
+    def actor_q(self, observation: Tensor, action: Tensor) -> tuple[Tensor, TwinPullback]:
+        """Q_i = <w_i, [psi, r, 1]> is linear in the last hidden layer of psi's network: psi itself need not be made."""
+        w, m = self.linear_heads.w, self.config["features"]
+        learned, known = self.reward_feature == "learned", self.reward_feature == "oracle"
+        of_outputs = w[:, :-1] if learned else pad(w[:, :m], (0, 1))  # (psi, r)
+        networks = [
+            self.momentum_models[k].weighted(of_outputs[i], ("twin", i))
+            for i, k in enumerate(self._members_of_the_twins())
+        ]
+        values, tapes = zip(*(network.forward(observation, action) for network in networks), strict=True)
+        q = torch.cat(values)[..., 0] + w[:, -1:]
+        if known:
+            q += w[:, m : m + 1] * self.known_reward(observation, action)
 
-        def pullback(d_value: Tensor) -> Tensor:
-            d_out = d_value[:, : out.shape[2]].clone()
-            if self.reward_feature != "learned":
-                d_out[:, -1] = 0.0
-            d_action = model.backward(tape, d_out.unsqueeze(0), wanted_input=1)
-            assert d_action is not None
-            if self.reward_feature == "oracle":
-                d_action += self.known_reward_gradient(observation, action, d_value[:, -2])
+        def pullback(rows: Sequence[Tensor], scale: float) -> Tensor:
+            d_action, d_q = torch.zeros_like(action), torch.tensor([scale])
+            for network, tape, of_twin in zip(networks, tapes, rows, strict=True):
+                d_action += network.input_gradient_of_rows(tape, [of_twin], d_q, wanted_input=1)
+            if known:
+                d_reward = reward_gradient(self.linear_heads.gradients(rows, scale), len(action))
+                d_action += self.known_reward_gradient(observation, action, d_reward)
             return d_action
 
-        return self._member_features(out[0], observation, action), pullback
+        return q, pullback
 
 
 def train(run: Run) -> None:

@@ -277,7 +277,7 @@ class Spede(SoftActorCritic):
         def pullback(d_values: Sequence[RowGradient]) -> Tensor:
             d_out = torch.zeros_like(out)
             d_out[0, :, :d] = self.phi.pullback(f, d_values)
-            d_reward = _reward_gradient(d_values, len(action))
+            d_reward = reward_gradient(d_values, len(action))
             if self.reward_feature == "learned":
                 d_out[0, :, d] = d_reward
             d_action = model.backward(tape, d_out, wanted_input=1)
@@ -379,7 +379,7 @@ class Spede(SoftActorCritic):
         self.reward_range = (low, high)
 
 
-def _reward_gradient(d_values: Sequence[RowGradient], size: int) -> Tensor:
+def reward_gradient(d_values: Sequence[RowGradient], size: int) -> Tensor:
     """Of the feature r, which stands before the constant, added up over the draws."""
     total = torch.zeros(size)
     for rows, d_value in d_values:

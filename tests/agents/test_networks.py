@@ -83,6 +83,23 @@ def test_gradient_of_the_smaller_member_skips_the_rows_of_the_larger(activation:
     assert torch.equal(net.input_gradient_of_rows(tape, none, d_out, 0), torch.zeros(20, 3).double())
 
 
+@pytest.mark.parametrize("activation", ["relu", "elu"])
+def test_a_weighted_sum_of_the_outputs(activation: str) -> None:
+    net = MLP([5, 7, 6, 4], activation=activation, generator=torch_generator(), dtype=torch.float64)
+    x = torch.randn(9, 5, dtype=torch.float64, generator=torch_generator(1), requires_grad=True)
+    w = torch.randn(4, dtype=torch.float64, generator=torch_generator(2))
+    expected = reference(net, net.theta, x)[0] @ w
+    one, other = (net.weighted(factor * w, slot) for slot, factor in enumerate((1.0, 3.0)))
+    value, tape = one.forward(x.detach())
+    torch.testing.assert_close(
+        other.forward(x.detach())[0], 3.0 * value
+    )  # which leaves the first one's tape alone
+    torch.testing.assert_close(value[0, :, 0], expected)
+    rows = torch.tensor([0, 3, 8])
+    d_x = one.input_gradient_of_rows(tape, [rows], torch.tensor([0.5], dtype=torch.float64), wanted_input=0)
+    torch.testing.assert_close(d_x, torch.autograd.grad(0.5 * expected[rows].sum(), x)[0])
+
+
 def test_a_gradient_of_the_first_rows_alone() -> None:
     net = MLP(SIZES, generator=torch_generator(), dtype=torch.float64)
     x = torch.randn(9, 5, dtype=torch.float64)

@@ -131,7 +131,7 @@ def test_the_twins_have_draws_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("kind", ["none", "learned", "oracle"])
-@pytest.mark.parametrize("algorithm", ["spede", "spede_mlp", "deepsf"])
+@pytest.mark.parametrize("algorithm", ["spede", "spede_mlp"])
 def test_features_without_a_tape_are_the_same(algorithm: str, kind: str) -> None:
     agent = make_agent(algorithm, reward_feature=kind)
     assert isinstance(agent, Spede)
