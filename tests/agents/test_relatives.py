@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from algorithms.deepsf.agent import DeepSuccessorFeatures
 from algorithms.spede.agent import Spede
 from algorithms.spede_mlp.agent import SpedeMlp
 from algorithms.spede_reg.agent import SpedeReg
-from tests.agents.support import AGENTS, batch_of, fill, make_agent, world
+from tests.agents.support import ACTION_DIM, AGENTS, batch_of, fill, make_agent, rollout_cost, world
 from tests.agents.test_networks import reference
 
 
@@ -90,31 +91,77 @@ def test_deepsf_features_satisfy_their_bellman_equation_on_a_chain() -> None:
         agent.model_step(0, *agent.examples(batch()))
         agent.momentum_models[0].theta.lerp_(agent.models[0].theta, 0.1)
     exact = 0.5 * sum(0.5**t * encoded[(torch.arange(5) + t) % 5] for t in range(40))
-    psi = agent.features(ring, torch.zeros(5, 2))[0][0][:, :8]
+    psi = agent.feature_values(ring, torch.zeros(5, 2))[0][:, :8]
     assert (psi - exact).abs().max() < 0.1 * exact.abs().max()
+
+
+@pytest.mark.parametrize("kind", ["none", "learned", "oracle"])
+@pytest.mark.parametrize("ensemble", [1, 5])
+def test_deepsf_values_are_linear_in_its_features(ensemble: int, kind: str) -> None:
+    """... of which Q makes no use itself: it goes from the last hidden layer to the value at once."""
+    agent = make_agent("deepsf", ensemble=ensemble, model_updates=1, reward_feature=kind)
+    assert isinstance(agent, DeepSuccessorFeatures)
+    agent.linear_heads.w.normal_(generator=torch.Generator().manual_seed(5))
+    batch = batch_of(agent)
+    features = agent.feature_values(batch.observation, batch.action)
+    expected = torch.stack([phi @ w for phi, w in zip(features, agent.linear_heads.w, strict=True)])
+    q, _ = agent.actor_q(batch.observation, batch.action)
+    torch.testing.assert_close(q, expected, atol=1e-4, rtol=1e-4)
+    assert torch.equal(features[0], features[1]) is (ensemble == 1)
+    agent.update(batch)  # with one member both twins read it, and neither disturbs the other
 
 
 def test_deepsf_differs_from_spede_in_the_representation_only() -> None:
     spede, deepsf = make_agent("spede"), make_agent("deepsf")
     assert isinstance(deepsf, Spede)
     assert deepsf.config == spede.config
-    for name in ("update", "plan", "actor_q", "actor_step", "begin_episode", "build_heads"):
+    for name in ("update", "plan", "actor_step", "begin_episode", "build_heads"):
         assert getattr(type(deepsf), name) is getattr(type(spede), name)
 
 
+SPEDE_RATES = {"model_lr": 3e-3, "momentum": 0.99}
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "rates"),
+    [
+        ("sac", {"critic_lr": 3e-3}),
+        ("spede_reg", {"critic_lr": 3e-3}),
+        ("spede", SPEDE_RATES),
+        ("spede_mlp", {**SPEDE_RATES, "critic_lr": 3e-3}),
+    ],
+)
+def test_agents_learn_to_regulate(algorithm: str, rates: dict[str, float]) -> None:
+    """Of what the best linear controller wins over doing nothing, an agent must win two thirds in 600 steps.
+
+    DeepSF is not among them: its features follow the policy, and need more steps than a test has (docs/results.md).
+    """
+    agent = make_agent(algorithm, gamma=0.9, actor_lr=3e-3, alpha_lr=3e-3, initial_alpha=0.1, **rates)
+    surroundings = world()
+    for _ in range(600):
+        surroundings.advance(agent)
+    nothing = rollout_cost(lambda state: np.zeros(ACTION_DIM))
+    best = min(rollout_cost(partial(linear_controller, gain)) for gain in (0.5, 1.0, 2.0))
+    learned = rollout_cost(lambda state: agent.act(state, explore=False))
+    assert learned < nothing - (nothing - best) * 2 / 3
+
+
 @pytest.mark.parametrize("algorithm", AGENTS)
-def test_every_agent_learns_a_small_regulation_task(algorithm: str) -> None:
-    """A weak but end-to-end check: the critic's error stays finite and actions stay in the box."""
+def test_updates_stay_finite_and_actions_in_the_box(algorithm: str) -> None:
     agent = make_agent(algorithm)
     fill(agent, 300)
     for _ in range(20):
         metrics = agent.update(agent.sample(64))
     assert all(np.isfinite(float(value)) for value in metrics.values())
+    agent.steps = 10_000  # past the warm-up
     for explore in (True, False):
-        agent.steps = 10_000
         action = agent.act(np.array([0.3, -1.0, 2.0]), explore=explore)
-        assert action.shape == (2,)
+        assert action.shape == (ACTION_DIM,)
         assert np.abs(action).max() <= 1.0
+
+
+def linear_controller(gain: float, state: np.ndarray) -> np.ndarray:
+    return np.clip(-gain * state[:ACTION_DIM], -1.0, 1.0)
 
 
 def test_evaluation_does_not_disturb_training() -> None:
