@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -86,3 +87,14 @@ def test_settings_of_the_command_line() -> None:
     assert parse_setting("rate=3.0e-4") == ("rate", 3e-4)
     with pytest.raises(ConfigError, match="key=value"):
         parse_setting("rate")
+
+
+def test_every_assumption_that_a_config_names_is_written_down(root: Path) -> None:
+    written = set(re.findall(r"^\| (\d+) \|", (root / "docs/assumptions.md").read_text(), re.MULTILINE))
+    named = {
+        number
+        for path in (root / "algorithms").glob("*/config.yaml")
+        for number in re.findall(r"assumption (\d+)", path.read_text())
+    }
+    assert len(named) > 10
+    assert named <= written

@@ -127,3 +127,12 @@ def test_an_entry_can_have_steps_and_seeds_of_its_own(smoke: dict[str, Any]) -> 
     config["runs"] = [{"algorithm": "random", "tasks": ["Pendulum", "Hopper-ET"], "steps": 50, "seeds": [7]}]
     study = Study.from_config(config)
     assert {(run.steps, run.seed) for run in study.runs} == {(50, 7)}
+
+
+def test_no_table_uses_the_calibrations_seeds(root: Path) -> None:
+    """Settings are tuned in the sweeps, on seeds from 100; what we report is on others."""
+    for overlay in sorted((root / "config").glob("**/*.yaml")):
+        if overlay.name != "schema.yaml":
+            calibration = overlay.parent.name == "sweeps"
+            for run in load_study(overlay).runs:
+                assert (run.seed >= 100) is calibration, f"{overlay.name}: seed {run.seed}"
